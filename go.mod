@@ -1,0 +1,3 @@
+module deepfaked
+
+go 1.26.0

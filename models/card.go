@@ -1,0 +1,126 @@
+package models
+
+// Task is what a model judges or finds.
+type Task string
+
+// The tasks of the service.
+const (
+	// ImageSynthesis judges a picture as a whole: generated or not.
+	ImageSynthesis Task = "image-synthesis"
+	// FaceManipulation judges one face crop: swapped, reenacted, generated or not.
+	FaceManipulation Task = "face-manipulation"
+	// SpeechSynthesis judges one window of sound: generated or converted speech, or not.
+	SpeechSynthesis Task = "speech-synthesis"
+	// FaceDetection finds faces; it judges nothing.
+	FaceDetection Task = "face-detection"
+)
+
+// CardFile is the name of the card inside a model folder.
+const CardFile = "card.json"
+
+// Card describes one model. It is read from card.json beside the model file.
+// A Card is plain data; it is safe to share once loaded.
+type Card struct {
+	Schema          int                       `json:"schema"`  // version of this format: 1
+	Name            string                    `json:"name"`    // unique among the loaded models, lower case, digits and hyphens
+	Version         string                    `json:"version"` // of the weights
+	Task            Task                      `json:"task"`
+	Description     string                    `json:"description"`
+	File            string                    `json:"file"`   // file name inside the folder
+	SHA256          string                    `json:"sha256"` // of File, lower-case hex
+	Input           Tensor                    `json:"input"`
+	Output          Tensor                    `json:"output"` // one number a row: uncalibrated log-odds of fake
+	Preprocessing   Preprocessing             `json:"preprocessing"`
+	Calibration     Calibration               `json:"calibration"`
+	OperatingPoints map[string]OperatingPoint `json:"operating_points"` // strict, balanced, sensitive
+	Measured        []Measurement             `json:"measured"`
+	Training        Training                  `json:"training"`
+	Licences        Licences                  `json:"licences"`
+	Golden          Golden                    `json:"golden"`
+}
+
+// Tensor names one input or output of the ONNX graph.
+type Tensor struct {
+	Name  string  `json:"name"`
+	Type  string  `json:"type"`  // uint8 or float32
+	Shape []int64 `json:"shape"` // the first dimension is the batch and is -1
+}
+
+// Preprocessing says how a piece of media becomes rows of the input tensor.
+type Preprocessing struct {
+	// Tiles is the largest number of square tiles that are cut from one picture
+	// at its canonical size, spread evenly; their logits are averaged.
+	Tiles int `json:"tiles,omitempty"`
+	// Margin is the side of a face crop over the longer side of the detected face.
+	Margin float64 `json:"margin,omitempty"`
+	// SampleRate is in Hz and WindowSamples in samples, for sound (mono, [-1, 1]).
+	SampleRate    int `json:"sample_rate,omitempty"`
+	WindowSamples int `json:"window_samples,omitempty"`
+}
+
+// Calibration maps the mean output z over the rows of one piece of media to
+// the log-odds of fake at equal priors: Scale*z + Bias (Platt, 1999).
+type Calibration struct {
+	Method string  `json:"method"` // platt
+	Scale  float64 `json:"scale"`
+	Bias   float64 `json:"bias"`
+}
+
+// OperatingPoint ties a sensitivity level to a threshold on P(fake) and to what
+// was measured there on the validation set.
+type OperatingPoint struct {
+	FalsePositiveRate float64    `json:"false_positive_rate"` // aimed at: .01, .05, .15
+	Threshold         float64    `json:"threshold"`           // fake when P(fake) >= Threshold
+	DetectionRate     float64    `json:"detection_rate"`      // share of fakes caught there
+	DetectionInterval [2]float64 `json:"detection_interval"`  // 95 %
+}
+
+// Measurement is one figure set, on generators and sources unseen in training.
+type Measurement struct {
+	Set         string     `json:"set"`
+	Condition   string     `json:"condition"` // clean, or how the files were re-encoded
+	AUC         float64    `json:"auc"`
+	AUCInterval [2]float64 `json:"auc_interval"` // 95 %
+	EER         float64    `json:"eer"`
+	Real        int        `json:"real"` // genuine items
+	Fake        int        `json:"fake"`
+	Note        string     `json:"note,omitempty"`
+}
+
+// Training says where the weights come from.
+type Training struct {
+	Recipe      string   `json:"recipe"` // folder of the training script
+	Seed        int      `json:"seed"`
+	CPUMinutes  float64  `json:"cpu_minutes"`
+	StartedFrom string   `json:"started_from,omitempty"` // pretrained weights, with source and licence
+	Sources     []Source `json:"sources"`
+	HeldOut     int      `json:"held_out_dropped"` // files dropped because they are held out
+}
+
+// Source is one origin of training media.
+type Source struct {
+	Name       string `json:"name"`
+	Repository string `json:"repository"`
+	Commit     string `json:"commit"`
+	Licence    string `json:"licence"`
+	Real       int    `json:"real"`
+	Fake       int    `json:"fake"`
+}
+
+// Licences of what the model is made of.
+type Licences struct {
+	Code    string `json:"code"`
+	Weights string `json:"weights"`
+	Data    string `json:"data"`
+}
+
+// Golden is the self-test: one row filled by Pattern must give Output within
+// Tolerance.
+type Golden struct {
+	// Pattern names the generator of the row. "lcg" fills element i with
+	// h = uint32(i*2654435761+1013904223) >> 24 (0 to 255) for uint8 and with
+	// (h/255 - 0.5) * 0.2 for float32.
+	Pattern   string  `json:"pattern"`
+	Output    float64 `json:"output"`
+	Tolerance float64 `json:"tolerance"`
+}
