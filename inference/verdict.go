@@ -1,0 +1,105 @@
+package inference
+
+import (
+	"os"
+	"time"
+
+	"deepfaked/preprocess"
+)
+
+// Sensitivity chooses the operating point: which share of genuine media may be
+// called fake. It moves the threshold, never the probability.
+type Sensitivity string
+
+// The levels of the contract and the false positive rates they aim at.
+const (
+	Strict    Sensitivity = "strict"    // 1 %
+	Balanced  Sensitivity = "balanced"  // 5 %, the default
+	Sensitive Sensitivity = "sensitive" // 15 %
+)
+
+// Verdict is the answer in a word.
+type Verdict string
+
+// The verdicts of the contract.
+const (
+	Real Verdict = "real"
+	Fake Verdict = "fake"
+)
+
+// Priority orders work in the scheduler.
+type Priority int
+
+// Interactive work goes before background work.
+const (
+	Interactive Priority = iota
+	Background
+)
+
+// Request asks for the judgement of one file.
+type Request struct {
+	File        *os.File        // read from offset 0; the caller closes it after Detect has returned
+	Size        int64           // bytes
+	Declared    preprocess.Kind // as declared by the client; empty: whatever the content is
+	Sensitivity Sensitivity     // empty: Balanced
+	Account     string          // for fairness between accounts; may be empty
+	Priority    Priority
+}
+
+// Result is the judgement of one file.
+type Result struct {
+	Verdict    Verdict
+	Confidence float64 // probability that Verdict is right, in [0, 1]
+	Kind       preprocess.Kind
+	Report     Report
+}
+
+// Report is everything else that is known about a detection. It is stored and
+// served as JSON; it holds no file name and no media.
+type Report struct {
+	ProbabilityFake float64          `json:"probability_fake"`
+	Threshold       float64          `json:"threshold"`
+	Sensitivity     Sensitivity      `json:"sensitivity"`
+	Format          string           `json:"format"`
+	Width           int              `json:"width,omitempty"`
+	Height          int              `json:"height,omitempty"`
+	DurationSeconds float64          `json:"duration_seconds,omitempty"`
+	Provider        string           `json:"provider"` // ONNX Runtime's execution provider
+	Findings        []Finding        `json:"findings"`
+	Models          []ModelUsed      `json:"models"`
+	Timings         map[string]int64 `json:"timings_us"` // microseconds by stage
+}
+
+// Finding is what one task says of the whole file, and of its pieces.
+type Finding struct {
+	Task            string  `json:"task"`
+	ProbabilityFake float64 `json:"probability_fake"`
+	Threshold       float64 `json:"threshold"`
+	Pieces          []Piece `json:"pieces"`
+}
+
+// Piece is a frame, a face or a window of sound.
+type Piece struct {
+	AtSeconds       float64 `json:"at_seconds"`
+	Box             []int   `json:"box,omitempty"` // x, y, width, height of a face in the canonical frame
+	ProbabilityFake float64 `json:"probability_fake"`
+}
+
+// ModelUsed names a model that took part.
+type ModelUsed struct {
+	Name              string  `json:"name"`
+	Version           string  `json:"version"`
+	SHA256            string  `json:"sha256"`
+	Threshold         float64 `json:"threshold"`
+	FalsePositiveRate float64 `json:"false_positive_rate"`
+	DetectionRate     float64 `json:"detection_rate"`
+}
+
+// SaturatedError says that the service has more work than it can finish in
+// time; the caller may try again after RetryAfter.
+type SaturatedError struct{ RetryAfter time.Duration }
+
+// Error is a sentence for people.
+func (e *SaturatedError) Error() string {
+	return "the service is saturated; retry in " + e.RetryAfter.Round(time.Second).String()
+}

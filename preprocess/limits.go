@@ -1,0 +1,46 @@
+package preprocess
+
+import (
+	"errors"
+	"time"
+)
+
+// Limits bounds what a file may be and what is taken from it.
+type Limits struct {
+	Pixels   int64         // of one picture or video frame, as declared by the file
+	Duration time.Duration // of sound and video
+	Streams  int           // in one container
+	Side     int           // of a canonical frame's longer side, pixels
+	Frames   int           // taken from a video or an animation, spread over its length
+	Windows  int           // of sound taken from a file, spread over its length
+	Samples  int           // in a window, at 16 kHz
+}
+
+// DefaultLimits are those of the contract and of the built-in models.
+func DefaultLimits() Limits {
+	return Limits{
+		Pixels: 64_000_000, Duration: 30 * time.Minute, Streams: 32,
+		Side: 1280, Frames: 16, Windows: 16, Samples: 64_000,
+	}
+}
+
+// Validate names the first field that makes no sense.
+func (l Limits) Validate() error {
+	switch {
+	case l.Pixels < 1:
+		return errors.New("limits: pixels must be at least 1")
+	case l.Duration <= 0:
+		return errors.New("limits: duration must be positive")
+	case l.Streams < 1:
+		return errors.New("limits: streams must be at least 1")
+	case l.Side < 224 || l.Side > 8192:
+		return errors.New("limits: side must be between 224 and 8192 pixels")
+	case l.Frames < 1 || l.Frames > 256:
+		return errors.New("limits: frames must be between 1 and 256")
+	case l.Windows < 1 || l.Windows > 256:
+		return errors.New("limits: windows must be between 1 and 256")
+	case l.Samples < 1600:
+		return errors.New("limits: samples must be at least 1600")
+	}
+	return nil
+}

@@ -1,0 +1,63 @@
+package preprocess
+
+import (
+	"sync"
+	"time"
+)
+
+// Kind is the media type of the contract.
+type Kind string
+
+// The kinds of media. An MP4 or WebM without a video stream is Audio; an
+// animated GIF, PNG or WebP is Image.
+const (
+	Image Kind = "image"
+	Audio Kind = "audio"
+	Video Kind = "video"
+)
+
+// Frame is one picture in canonical form: upright, RGB, on white where it was
+// transparent, its longer side at most Limits.Side. What is not already lossily
+// compressed at that size has been through JPEG (quality 90, 4:2:0) once, as
+// were the pictures that the detectors were trained on.
+type Frame struct {
+	Pix    []byte        // Width*Height*3 bytes, rows top to bottom without padding
+	Width  int           // pixels
+	Height int           // pixels
+	At     time.Duration // from the start of the media; 0 for a still picture
+}
+
+// Window is a stretch of sound: 16 kHz, mono, in [-1, 1].
+type Window struct {
+	Samples []float32
+	At      time.Duration
+}
+
+// Media is a decoded file. Frames and windows share memory with the decoder
+// child: they are valid until Close. Reading it is safe for concurrent use.
+type Media struct {
+	Kind     Kind
+	Format   string        // container or codec as a person names it: "JPEG", "MP4", "WAV"
+	Width    int           // of the original, upright; 0 for sound
+	Height   int           // of the original, upright; 0 for sound
+	Duration time.Duration // 0 for a still picture
+	Frames   []Frame       // one for a still, spread over the length otherwise
+	Windows  []Window      // empty when there is no sound
+
+	once    sync.Once
+	release func()
+}
+
+// NewMedia returns m's memory to its owner by release when it is closed.
+// release may be nil.
+func NewMedia(release func()) *Media { return &Media{release: release} }
+
+// Close gives the memory of frames and windows back. It is idempotent.
+func (m *Media) Close() {
+	m.once.Do(func() {
+		if m.release != nil {
+			m.release()
+		}
+		m.Frames, m.Windows = nil, nil
+	})
+}
