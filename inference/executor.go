@@ -1,0 +1,110 @@
+package inference
+
+import (
+	"container/heap"
+	"fmt"
+	"math"
+)
+
+// loop is the life of one executor: take what is there, run it, again.
+func (s *Scheduler) loop(e Executor) {
+	batch := make([]*row, 0, 64)
+	for {
+		q, rows := s.take(e, batch[:0])
+		if q == nil {
+			return
+		}
+		s.execute(q, e[q.model], rows)
+		clear(rows) // a finished ticket must not be kept alive by the buffer
+	}
+}
+
+// take waits for work and removes the next batch from its queue. It returns nil
+// once the scheduler is closed.
+func (s *Scheduler) take(e Executor, batch []*row) (*queue, []*row) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.idle++
+	defer func() { s.idle-- }()
+	for {
+		if q := s.next(); q != nil {
+			if batch = s.cut(q, e[q.model].MaxBatch(), batch); len(batch) > 0 {
+				return q, batch
+			}
+			continue
+		}
+		if s.closed {
+			return nil, nil
+		}
+		s.wake.Wait()
+	}
+}
+
+// next is the queue whose first row is due before all others.
+func (s *Scheduler) next() *queue {
+	var best *queue
+	for _, q := range s.queues {
+		if len(q.rows) > 0 && (best == nil || q.rows[0].before(best.rows[0])) {
+			best = q
+		}
+	}
+	return best
+}
+
+// cut takes the rows of one batch: the most the runner holds, but no more than
+// this executor's share while others stand idle. Rows whose caller has gone are
+// dropped on the way.
+func (s *Scheduler) cut(q *queue, most int, batch []*row) []*row {
+	share := (len(q.rows) + s.idle - 1) / s.idle
+	for len(q.rows) > 0 && len(batch) < min(most, share) {
+		r := heap.Pop(&q.rows).(*row)
+		if err := r.ticket.dead(); err != nil {
+			s.drop(r, err)
+			continue
+		}
+		s.leave(r)
+		batch = append(batch, r)
+	}
+	return batch
+}
+
+// execute runs rows as one batch and settles each. A batch that fails is halved
+// until the row that spoils it stands alone.
+func (s *Scheduler) execute(q *queue, runner Runner, rows []*row) {
+	for i, r := range rows {
+		r.ticket.work.Fill(r.index, runner.Row(i))
+	}
+	start := s.opts.Now()
+	logits, err := runner.Run(len(rows))
+	if err == nil && len(logits) < len(rows) {
+		err = fmt.Errorf("model %s: %d results for %d rows", q.model, len(logits), len(rows))
+	}
+	if err != nil {
+		s.bisect(q, runner, rows, err)
+		return
+	}
+	s.mu.Lock()
+	q.observe(len(rows), s.opts.Now().Sub(start))
+	s.mu.Unlock()
+	for i, r := range rows {
+		r.ticket.settle(r.index, logits[i], finite(q.model, logits[i]))
+	}
+}
+
+func (s *Scheduler) bisect(q *queue, runner Runner, rows []*row, err error) {
+	if len(rows) == 1 {
+		rows[0].ticket.settle(rows[0].index, 0, fmt.Errorf("model %s: %w", q.model, err))
+		return
+	}
+	half := len(rows) / 2
+	s.execute(q, runner, rows[:half])
+	s.execute(q, runner, rows[half:])
+}
+
+// finite refuses what is no number: no score is invented.
+func finite(model string, logit float32) error {
+	if v := float64(logit); math.IsNaN(v) || math.IsInf(v, 0) {
+		return fmt.Errorf("model %s: the result %v is not a number", model, logit)
+	}
+	return nil
+}

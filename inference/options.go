@@ -1,0 +1,38 @@
+package inference
+
+import (
+	"errors"
+	"time"
+)
+
+// SchedulerOptions bounds and tunes a Scheduler.
+type SchedulerOptions struct {
+	// QueueRows bounds the rows that wait for one model. A model's rows are of
+	// one size, so this bounds the bytes too. A single request that is larger is
+	// still admitted to an empty queue.
+	QueueRows int
+	// BackgroundDelay is how much later than an interactive row a background
+	// row counts as having arrived. It is also the longest time by which
+	// interactive rows can overtake it: background work never starves.
+	BackgroundDelay time.Duration
+	// Now is the clock.
+	Now func() time.Time
+}
+
+// DefaultSchedulerOptions hold for a server of any size.
+func DefaultSchedulerOptions() SchedulerOptions {
+	return SchedulerOptions{QueueRows: 4096, BackgroundDelay: 10 * time.Second, Now: time.Now}
+}
+
+// Validate names the first field that makes no sense.
+func (o SchedulerOptions) Validate() error {
+	switch {
+	case o.QueueRows < 1:
+		return errors.New("scheduler: queue rows must be at least 1")
+	case o.BackgroundDelay < 0:
+		return errors.New("scheduler: background delay must not be negative")
+	case o.Now == nil:
+		return errors.New("scheduler: a clock is needed")
+	}
+	return nil
+}
