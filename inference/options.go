@@ -36,3 +36,23 @@ func (o SchedulerOptions) Validate() error {
 	}
 	return nil
 }
+
+// DetectorOptions bounds a Detector.
+type DetectorOptions struct {
+	Parallel int // files decoded and judged at the same time
+	Waiting  int // interactive requests that may wait for that; further ones are refused
+}
+
+// DefaultDetectorOptions suit a small server.
+func DefaultDetectorOptions() DetectorOptions { return DetectorOptions{Parallel: 4, Waiting: 256} }
+
+// Validate names the first field that makes no sense.
+func (o DetectorOptions) Validate() error {
+	switch {
+	case o.Parallel < 1:
+		return errors.New("detector: parallel must be at least 1")
+	case o.Waiting < 0:
+		return errors.New("detector: waiting must not be negative")
+	}
+	return nil
+}

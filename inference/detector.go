@@ -1,0 +1,135 @@
+package inference
+
+import (
+	"context"
+	"fmt"
+	"image"
+	"os"
+	"time"
+
+	"deepfaked/models"
+	"deepfaked/preprocess"
+)
+
+// Decoder turns a file into frames and windows.
+type Decoder interface {
+	Decode(ctx context.Context, f *os.File, size int64, declared preprocess.Kind) (*preprocess.Media, error)
+}
+
+// FaceFinder returns the squares that hold a face, in pixels of the frame.
+type FaceFinder interface {
+	Find(frame preprocess.Frame) []image.Rectangle
+}
+
+// Parts are what a Detector is made of. It closes none of them.
+type Parts struct {
+	Decoder   Decoder
+	Scheduler *Scheduler
+	Faces     FaceFinder
+	Cards     []models.Card // of the models that the scheduler's executors hold
+	Provider  string        // ONNX Runtime's execution provider, for the report
+}
+
+// Detector is the one use case of the service: a file in, a verdict out.
+// Synchronous calls, jobs and the command line all go through it. It is safe for
+// concurrent use.
+type Detector struct {
+	parts  Parts
+	judges map[models.Task][]models.Card
+	gate   *gate
+}
+
+// NewDetector checks that every task that the service judges has a model: no
+// score is invented for a task without one.
+func NewDetector(parts Parts, opts DetectorOptions) (*Detector, error) {
+	if err := opts.Validate(); err != nil {
+		return nil, err
+	}
+	judges := map[models.Task][]models.Card{}
+	for _, c := range parts.Cards {
+		if err := judgeable(c); err != nil {
+			return nil, err
+		}
+		judges[c.Task] = append(judges[c.Task], c)
+	}
+	for _, t := range []models.Task{models.ImageSynthesis, models.FaceManipulation, models.SpeechSynthesis} {
+		if len(judges[t]) == 0 {
+			return nil, fmt.Errorf("no model of the task %s is loaded; add one with --models DIR", t)
+		}
+	}
+	return &Detector{parts: parts, judges: judges, gate: newGate(opts)}, nil
+}
+
+// Detect judges one file. Its errors are *preprocess.Error when the file is at
+// fault, *SaturatedError when there is too much work, and those of ctx.
+func (d *Detector) Detect(ctx context.Context, req Request) (Result, error) {
+	if req.Sensitivity == "" {
+		req.Sensitivity = Balanced
+	}
+	leave, err := d.gate.enter(ctx, req.Priority)
+	if err != nil {
+		return Result{}, err
+	}
+	defer leave()
+	clock := stopwatch{last: time.Now(), took: map[string]int64{}}
+	media, err := d.parts.Decoder.Decode(ctx, req.File, req.Size, req.Declared)
+	if err != nil {
+		return Result{}, err
+	}
+	defer media.Close()
+	clock.lap("decode")
+	findings, err := d.judge(ctx, req, media)
+	if err != nil {
+		return Result{}, err
+	}
+	clock.lap("judge")
+	return d.conclude(req, media, findings, clock.took)
+}
+
+// conclude fuses the findings of all tasks and draws the line.
+func (d *Detector) conclude(req Request, media *preprocess.Media, findings []finding, took map[string]int64) (Result, error) {
+	if len(findings) == 0 {
+		return Result{}, &preprocess.Error{
+			Code:    preprocess.UnsupportedMediaType,
+			Message: fmt.Sprintf("the %s file holds nothing that can be judged", media.Format),
+		}
+	}
+	logOdds, thresholds := make([]float64, len(findings)), make([]float64, len(findings))
+	report := Report{
+		Sensitivity: req.Sensitivity, Format: media.Format, Width: media.Width, Height: media.Height,
+		DurationSeconds: media.Duration.Seconds(), Provider: d.parts.Provider, Timings: took,
+	}
+	for i, f := range findings {
+		logOdds[i], thresholds[i] = f.logOdds, f.threshold
+		report.Findings = append(report.Findings, f.report())
+		report.Models = append(report.Models, used(d.judges[f.task], req.Sensitivity)...)
+	}
+	fused, threshold := anyOf(logOdds), anyOf(thresholds)
+	verdict, confidence := decide(fused, threshold)
+	report.ProbabilityFake, report.Threshold = sigmoid(fused), sigmoid(threshold)
+	return Result{Verdict: verdict, Confidence: confidence, Kind: media.Kind, Report: report}, nil
+}
+
+func used(cards []models.Card, s Sensitivity) []ModelUsed {
+	out := make([]ModelUsed, 0, len(cards))
+	for _, c := range cards {
+		p := c.OperatingPoints[string(s)]
+		out = append(out, ModelUsed{
+			Name: c.Name, Version: c.Version, SHA256: c.SHA256,
+			Threshold: p.Threshold, FalsePositiveRate: p.FalsePositiveRate, DetectionRate: p.DetectionRate,
+		})
+	}
+	return out
+}
+
+// stopwatch collects the microseconds of each stage.
+type stopwatch struct {
+	last time.Time
+	took map[string]int64
+}
+
+func (s *stopwatch) lap(stage string) {
+	now := time.Now()
+	s.took[stage] = now.Sub(s.last).Microseconds()
+	s.last = now
+}

@@ -1,0 +1,163 @@
+package inference
+
+import (
+	"context"
+	"fmt"
+	"image"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+
+	"deepfaked/models"
+	"deepfaked/preprocess"
+)
+
+// piece is what one task judges at a time: a frame, a face or a window.
+type piece struct {
+	frame   int // index into the media's frames, or of the window
+	seconds float64
+	box     image.Rectangle // of a face
+	logOdds float64         // calibrated, once judged
+}
+
+// finding is what one task says of the whole file.
+type finding struct {
+	task      models.Task
+	pieces    []piece
+	logOdds   float64
+	threshold float64 // log-odds
+}
+
+func (f finding) report() Finding {
+	out := Finding{Task: string(f.task), ProbabilityFake: sigmoid(f.logOdds), Threshold: sigmoid(f.threshold)}
+	for _, p := range f.pieces {
+		one := Piece{AtSeconds: p.seconds, ProbabilityFake: sigmoid(p.logOdds)}
+		if !p.box.Empty() {
+			one.Box = []int{p.box.Min.X, p.box.Min.Y, p.box.Dx(), p.box.Dy()}
+		}
+		out.Pieces = append(out.Pieces, one)
+	}
+	return out
+}
+
+// judge runs every task that has something to judge, side by side.
+func (d *Detector) judge(ctx context.Context, req Request, media *preprocess.Media) ([]finding, error) {
+	tasks := []models.Task{models.ImageSynthesis, models.FaceManipulation, models.SpeechSynthesis}
+	found := make([]finding, len(tasks))
+	g, ctx := errgroup.WithContext(ctx)
+	for i, t := range tasks {
+		g.Go(func() error {
+			f, err := d.judgeTask(ctx, req, media, t)
+			found[i] = f
+			return err
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return nil, err
+	}
+	var out []finding
+	for _, f := range found {
+		if len(f.pieces) > 0 {
+			out = append(out, f)
+		}
+	}
+	return out, nil
+}
+
+// judgeTask judges the pieces of one task with each of its models and pools
+// them: over the models of the task, then over the faces of a frame, then over
+// time.
+func (d *Detector) judgeTask(ctx context.Context, req Request, media *preprocess.Media, t models.Task) (finding, error) {
+	f := finding{task: t, pieces: d.pieces(media, t)}
+	if len(f.pieces) == 0 {
+		return f, ctx.Err()
+	}
+	cards := d.judges[t]
+	for _, c := range cards {
+		w := d.work(media, c, f.pieces)
+		w.work.Account, w.work.Priority = req.Account, req.Priority
+		logits, err := d.parts.Scheduler.Run(ctx, w.work)
+		if err != nil {
+			return f, err
+		}
+		for i, z := range w.pool(logits) {
+			f.pieces[i].logOdds += calibrated(c.Calibration, z) / float64(len(cards))
+		}
+		f.threshold += logit(c.OperatingPoints[string(req.Sensitivity)].Threshold) / float64(len(cards))
+	}
+	f.logOdds = overTime(f.pieces)
+	return f, nil
+}
+
+// overTime pools the pieces of each frame and then the frames.
+func overTime(pieces []piece) float64 {
+	var frames, same []float64
+	for i, p := range pieces {
+		same = append(same, p.logOdds)
+		if i+1 == len(pieces) || pieces[i+1].frame != p.frame {
+			frames = append(frames, anyOf(same))
+			same = same[:0]
+		}
+	}
+	return mean(frames)
+}
+
+// pieces lists what a task finds in the media, frame by frame.
+func (d *Detector) pieces(media *preprocess.Media, t models.Task) []piece {
+	var out []piece
+	switch t {
+	case models.SpeechSynthesis:
+		for i, w := range media.Windows {
+			out = append(out, piece{frame: i, seconds: w.At.Seconds()})
+		}
+	case models.FaceManipulation:
+		for i, faces := range d.faces(media.Frames) {
+			for _, box := range faces {
+				out = append(out, piece{frame: i, seconds: media.Frames[i].At.Seconds(), box: box})
+			}
+		}
+	default:
+		for i, f := range media.Frames {
+			out = append(out, piece{frame: i, seconds: f.At.Seconds()})
+		}
+	}
+	return out
+}
+
+// faces searches all frames at once, as far as there are processors.
+func (d *Detector) faces(frames []preprocess.Frame) [][]image.Rectangle {
+	out := make([][]image.Rectangle, len(frames))
+	var wg sync.WaitGroup
+	for i, f := range frames {
+		wg.Go(func() { out[i] = d.parts.Faces.Find(f) })
+	}
+	wg.Wait()
+	return out
+}
+
+// judgeable checks what the detector needs of a card beyond the card's own form.
+func judgeable(c models.Card) error {
+	shape := c.Input.Shape
+	switch c.Task {
+	case models.ImageSynthesis, models.FaceManipulation:
+		if len(shape) != 4 || shape[1] != shape[2] || shape[3] != 3 || c.Input.Type != "uint8" {
+			return fmt.Errorf("model %s: a model of the task %s takes uint8 [-1, side, side, 3], not %s %v",
+				c.Name, c.Task, c.Input.Type, shape)
+		}
+	case models.SpeechSynthesis:
+		if len(shape) != 2 || c.Input.Type != "float32" {
+			return fmt.Errorf("model %s: a model of the task %s takes float32 [-1, samples], not %s %v",
+				c.Name, c.Task, c.Input.Type, shape)
+		}
+	case models.FaceDetection:
+		return fmt.Errorf("model %s: models of the task %s are not used yet", c.Name, c.Task)
+	default:
+		return fmt.Errorf("model %s: the task %q is unknown", c.Name, c.Task)
+	}
+	for _, s := range []Sensitivity{Strict, Balanced, Sensitive} {
+		if _, ok := c.OperatingPoints[string(s)]; !ok {
+			return fmt.Errorf("model %s: the operating point %s is missing", c.Name, s)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,83 @@
+package inference
+
+import (
+	"image"
+
+	"deepfaked/preprocess"
+)
+
+// tileGrid says how many columns and rows of tiles are cut from a picture of at
+// least side×side pixels, at most tiles in all. It starts with one tile and adds
+// a column where width*rows >= height*columns and a row otherwise, or the other
+// one where that may not be added: columns stay within width/side rounded up,
+// rows likewise. scripts/train/vision defines the same grid for training.
+func tileGrid(width, height, side, tiles int) (columns, rows int) {
+	columns, rows = 1, 1
+	for {
+		wider := columns < (width+side-1)/side && (columns+1)*rows <= tiles
+		taller := rows < (height+side-1)/side && columns*(rows+1) <= tiles
+		switch {
+		case wider && (width*rows >= height*columns || !taller):
+			columns++
+		case taller:
+			rows++
+		default:
+			return columns, rows
+		}
+	}
+}
+
+// tileOrigins returns the upper left corners of the tiles of a picture, row by
+// row, spread evenly from edge to edge. A picture smaller than a tile counts as
+// large as one: fillTile reflects it outwards.
+func tileOrigins(width, height, side, tiles int) []image.Point {
+	width, height = max(width, side), max(height, side)
+	columns, rows := tileGrid(width, height, side, tiles)
+	origins := make([]image.Point, 0, columns*rows)
+	for r := range rows {
+		for c := range columns {
+			origins = append(origins, image.Pt(start(width-side, c, columns), start(height-side, r, rows)))
+		}
+	}
+	return origins
+}
+
+// start places tile i of n along an edge with room pixels to spare.
+func start(room, i, n int) int {
+	if n == 1 {
+		return room / 2
+	}
+	return room * i / (n - 1)
+}
+
+// fillTile writes the side×side RGB tile at p into dst. Beyond the right and
+// lower edge the picture is reflected, as often as it takes.
+func fillTile(dst []byte, frame preprocess.Frame, p image.Point, side int) {
+	if p.X+side <= frame.Width && p.Y+side <= frame.Height {
+		for y := range side {
+			at := ((p.Y+y)*frame.Width + p.X) * 3
+			copy(dst[y*side*3:(y+1)*side*3], frame.Pix[at:])
+		}
+		return
+	}
+	for y := range side {
+		row := reflect(p.Y+y, frame.Height) * frame.Width
+		for x := range side {
+			at := (row + reflect(p.X+x, frame.Width)) * 3
+			copy(dst[(y*side+x)*3:(y*side+x)*3+3], frame.Pix[at:at+3])
+		}
+	}
+}
+
+// reflect maps a coordinate beyond the edge back inside, without repeating the
+// edge pixel: 0 1 2 3 | 2 1 0 1 …
+func reflect(i, n int) int {
+	if n == 1 {
+		return 0
+	}
+	period := 2 * (n - 1)
+	if i %= period; i >= n {
+		i = period - i
+	}
+	return i
+}
