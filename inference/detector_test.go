@@ -1,0 +1,231 @@
+package inference
+
+import (
+	"context"
+	"errors"
+	"image"
+	"math"
+	"os"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"deepfaked/models"
+	"deepfaked/preprocess"
+)
+
+// decoderFunc and findFunc are fakes: what a decoder or a face finder returns.
+type (
+	decoderFunc func(ctx context.Context) (*preprocess.Media, error)
+	findFunc    func(preprocess.Frame) []image.Rectangle
+)
+
+func (f decoderFunc) Decode(ctx context.Context, _ *os.File, _ int64, _ preprocess.Kind) (*preprocess.Media, error) {
+	return f(ctx)
+}
+func (f findFunc) Find(frame preprocess.Frame) []image.Rectangle { return f(frame) }
+
+// meanRunner is a model whose logit is the mean of its row: bytes/100 or samples.
+type meanRunner []models.Row
+
+func (m meanRunner) MaxBatch() int        { return len(m) }
+func (m meanRunner) Row(i int) models.Row { return m[i] }
+
+func (m meanRunner) Run(n int) ([]float32, error) {
+	out := make([]float32, n)
+	for i, r := range m[:n] {
+		for _, b := range r.U8 {
+			out[i] += float32(b) / 100 / float32(len(r.U8))
+		}
+		for _, v := range r.F32 {
+			out[i] += v / float32(len(r.F32))
+		}
+	}
+	return out, nil
+}
+
+// card is a model that needs no calibration; its thresholds are .9, .7 and .3.
+func card(task models.Task) models.Card {
+	c := models.Card{
+		Name: string(task), Version: "1", Task: task,
+		Calibration:   models.Calibration{Scale: 1},
+		Preprocessing: models.Preprocessing{Tiles: 4, Margin: 1},
+		Input:         models.Tensor{Type: "uint8", Shape: []int64{-1, 8, 8, 3}},
+		OperatingPoints: map[string]models.OperatingPoint{
+			"strict":    {FalsePositiveRate: .01, Threshold: .9},
+			"balanced":  {FalsePositiveRate: .05, Threshold: .7},
+			"sensitive": {FalsePositiveRate: .15, Threshold: .3},
+		},
+	}
+	if task == models.SpeechSynthesis {
+		c.Input = models.Tensor{Type: "float32", Shape: []int64{-1, 16}}
+	}
+	return c
+}
+
+var allTasks = []models.Task{models.ImageSynthesis, models.FaceManipulation, models.SpeechSynthesis}
+
+func newTestDetector(t *testing.T, media *preprocess.Media, faces findFunc) *Detector {
+	t.Helper()
+	e, cards := Executor{}, []models.Card{}
+	for _, task := range allTasks {
+		c := card(task)
+		rows := make(meanRunner, 4)
+		for i := range rows {
+			if c.Input.Type == "uint8" {
+				rows[i].U8 = make([]byte, 8*8*3)
+			} else {
+				rows[i].F32 = make([]float32, 16)
+			}
+		}
+		e[c.Name], cards = rows, append(cards, c)
+	}
+	s, err := NewScheduler(DefaultSchedulerOptions(), []Executor{e})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	d, err := NewDetector(Parts{
+		Decoder:   decoderFunc(func(context.Context) (*preprocess.Media, error) { return media, nil }),
+		Scheduler: s, Faces: faces, Cards: cards, Provider: "test",
+	}, DefaultDetectorOptions())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// grey is a frame of one brightness: its logit is level/100.
+func grey(level byte, at time.Duration) preprocess.Frame {
+	f := preprocess.Frame{Width: 32, Height: 16, Pix: make([]byte, 32*16*3), At: at}
+	for i := range f.Pix {
+		f.Pix[i] = level
+	}
+	return f
+}
+
+func level(v float32) preprocess.Window {
+	w := preprocess.Window{Samples: make([]float32, 16)}
+	for i := range w.Samples {
+		w.Samples[i] = v
+	}
+	return w
+}
+
+func media(kind preprocess.Kind, frames []preprocess.Frame, windows []preprocess.Window) *preprocess.Media {
+	m := preprocess.NewMedia(nil)
+	m.Kind, m.Format, m.Frames, m.Windows = kind, "TEST", frames, windows
+	return m
+}
+
+func noFaces(preprocess.Frame) []image.Rectangle { return nil }
+func oneFace(preprocess.Frame) []image.Rectangle {
+	return []image.Rectangle{image.Rect(4, 4, 12, 12)}
+}
+
+func TestDetect(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name     string
+		media    *preprocess.Media
+		faces    findFunc
+		level    Sensitivity
+		verdict  Verdict
+		logOdds  float64
+		findings int
+	}{
+		{"picture without a face", media(preprocess.Image, []preprocess.Frame{grey(200, 0)}, nil), noFaces, Balanced, Fake, 2, 1},
+		{"the same, strict", media(preprocess.Image, []preprocess.Frame{grey(200, 0)}, nil), noFaces, Strict, Real, 2, 1},
+		{"sensitive is what omitted is not", media(preprocess.Image, []preprocess.Frame{grey(50, 0)}, nil), noFaces, "", Real, .5, 1},
+		{"picture with a face: two tasks agree", media(preprocess.Image, []preprocess.Frame{grey(100, 0)}, nil), oneFace, Balanced, Fake, 1, 2},
+		{"video: frames are averaged", media(preprocess.Video, []preprocess.Frame{grey(0, 0), grey(200, time.Second)}, nil), noFaces, Balanced, Fake, 1, 1},
+		{
+			"video with sound: either may be fake",
+			media(preprocess.Video, []preprocess.Frame{grey(0, 0)}, []preprocess.Window{level(4)}), noFaces, Balanced, Fake,
+			math.Log((1 + math.Exp(4)) / 2), 2,
+		},
+		{"sound", media(preprocess.Audio, nil, []preprocess.Window{level(-3), level(1)}), noFaces, Balanced, Real, -1, 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			d := newTestDetector(t, c.media, c.faces)
+			got, err := d.Detect(t.Context(), Request{Sensitivity: c.level})
+			if err != nil {
+				t.Fatal(err)
+			}
+			p := sigmoid(c.logOdds)
+			if math.Abs(got.Report.ProbabilityFake-p) > 1e-3 || got.Verdict != c.verdict {
+				t.Errorf("got %s with P(fake) %.4f, want %s with %.4f", got.Verdict, got.Report.ProbabilityFake, c.verdict, p)
+			}
+			if c.verdict == Real {
+				p = 1 - p
+			}
+			if math.Abs(got.Confidence-p) > 1e-3 {
+				t.Errorf("confidence %.4f, want that of the verdict, %.4f", got.Confidence, p)
+			}
+			if len(got.Report.Findings) != c.findings || len(got.Report.Models) != c.findings {
+				t.Errorf("%d findings by %d models, want %d", len(got.Report.Findings), len(got.Report.Models), c.findings)
+			}
+			if c.media.Frames != nil || c.media.Windows != nil {
+				t.Error("the media was not closed")
+			}
+		})
+	}
+}
+
+func TestDetectWithNothingToJudge(t *testing.T) {
+	t.Parallel()
+	d := newTestDetector(t, media(preprocess.Audio, nil, nil), noFaces)
+	var fault *preprocess.Error
+	if _, err := d.Detect(t.Context(), Request{}); !errors.As(err, &fault) || fault.Code != preprocess.UnsupportedMediaType {
+		t.Errorf("got %v, want unsupported_media_type: no score is invented", err)
+	}
+}
+
+func TestGateRefusesWhenTooManyWait(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := newGate(DetectorOptions{Parallel: 1, Waiting: 1})
+		leave, err := g.enter(t.Context(), Interactive)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		waits := make(chan error, 1)
+		go func() {
+			_, err := g.enter(ctx, Background)
+			waits <- err
+		}()
+		synctest.Wait()
+		var saturated *SaturatedError
+		if _, err := g.enter(t.Context(), Interactive); !errors.As(err, &saturated) || saturated.RetryAfter < time.Second {
+			t.Errorf("got %v, want SaturatedError with a wait of at least a second", err)
+		}
+		cancel()
+		if err := <-waits; !errors.Is(err, context.Canceled) {
+			t.Errorf("the caller who left: got %v, want context.Canceled", err)
+		}
+		leave()
+		if leave, err = g.enter(t.Context(), Interactive); err != nil {
+			t.Errorf("after all have left: %v", err)
+		}
+		leave()
+	})
+}
+
+func TestNewDetectorNamesTheMissingTask(t *testing.T) {
+	t.Parallel()
+	for _, missing := range allTasks {
+		var cards []models.Card
+		for _, task := range allTasks {
+			if task != missing {
+				cards = append(cards, card(task))
+			}
+		}
+		_, err := NewDetector(Parts{Cards: cards}, DefaultDetectorOptions())
+		if err == nil || !strings.Contains(err.Error(), string(missing)) {
+			t.Errorf("without %s: got %v", missing, err)
+		}
+	}
+}
