@@ -1,0 +1,218 @@
+package models
+
+import (
+	"encoding/json"
+	"errors"
+	"math"
+	"strings"
+	"testing"
+)
+
+// validCard is a card that passes; each case spoils one thing.
+func validCard() Card {
+	return Card{
+		Schema: 1, Name: "tiny-image", Version: "1", Task: ImageSynthesis,
+		File: "model.onnx", SHA256: strings.Repeat("0", 64),
+		Input:         Tensor{Name: "x", Type: "uint8", Shape: []int64{-1, 2, 2, 3}},
+		Output:        Tensor{Name: "y", Type: "float32", Shape: []int64{-1, 1}},
+		Preprocessing: Preprocessing{Tiles: 4},
+		Calibration:   Calibration{Method: "platt", Scale: 1.5, Bias: -0.2},
+		OperatingPoints: map[string]OperatingPoint{
+			"strict":    {FalsePositiveRate: .01, Threshold: .9, DetectionRate: .3, DetectionInterval: [2]float64{.2, .4}},
+			"balanced":  {FalsePositiveRate: .05, Threshold: .6, DetectionRate: .5, DetectionInterval: [2]float64{.4, .6}},
+			"sensitive": {FalsePositiveRate: .15, Threshold: .4, DetectionRate: .7, DetectionInterval: [2]float64{.6, .8}},
+		},
+		Measured: []Measurement{{Set: "held out", Condition: "clean", AUC: .8, AUCInterval: [2]float64{.7, .9}, EER: .2, Real: 10, Fake: 10}},
+		Training: Training{Recipe: "scripts/train/tiny", Sources: []Source{{Name: "a", Licence: "CC0-1.0"}}},
+		Licences: Licences{Code: "Apache-2.0", Weights: "Apache-2.0", Data: "CC0-1.0"},
+		Golden:   Golden{Pattern: "lcg", Output: 0.25, Tolerance: 1e-3},
+	}
+}
+
+func speechCard() Card {
+	c := validCard()
+	c.Task = SpeechSynthesis
+	c.Input = Tensor{Name: "x", Type: "float32", Shape: []int64{-1, 64000}}
+	c.Preprocessing = Preprocessing{SampleRate: 16000, WindowSamples: 64000}
+	return c
+}
+
+func faceCard() Card {
+	c := validCard()
+	c.Task = FaceManipulation
+	c.Preprocessing = Preprocessing{Margin: 1.3}
+	return c
+}
+
+func setPoint(c *Card, level string, edit func(*OperatingPoint)) {
+	p := c.OperatingPoints[level]
+	edit(&p)
+	c.OperatingPoints[level] = p
+}
+
+func TestValidateAcceptsEachTask(t *testing.T) {
+	t.Parallel()
+	flat := validCard()
+	flat.Output.Shape = []int64{-1}
+	planar := validCard()
+	planar.Input.Shape = []int64{-1, 3, 7, 7}
+	for name, card := range map[string]Card{
+		"image": validCard(), "speech": speechCard(), "face": faceCard(),
+		"flat output": flat, "channels first": planar,
+	} {
+		if err := card.Validate(); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestValidateNamesTheField(t *testing.T) {
+	t.Parallel()
+	nan, inf := math.NaN(), math.Inf(1)
+	cases := map[string]struct {
+		field string
+		spoil func(*Card)
+	}{
+		"schema of the future":   {"schema", func(c *Card) { c.Schema = 2 }},
+		"name with capitals":     {"name", func(c *Card) { c.Name = "Tiny" }},
+		"name with newline":      {"name", func(c *Card) { c.Name = "tiny\n" }},
+		"no version":             {"version", func(c *Card) { c.Version = "" }},
+		"unknown task":           {"task", func(c *Card) { c.Task = "weather" }},
+		"task that judges not":   {"task", func(c *Card) { c.Task = FaceDetection }},
+		"no file":                {"file", func(c *Card) { c.File = "" }},
+		"file above":             {"file", func(c *Card) { c.File = "../model.onnx" }},
+		"file is parent":         {"file", func(c *Card) { c.File = ".." }},
+		"file absolute":          {"file", func(c *Card) { c.File = "/etc/passwd" }},
+		"file in subfolder":      {"file", func(c *Card) { c.File = "a/model.onnx" }},
+		"file with backslash":    {"file", func(c *Card) { c.File = `..\model.onnx` }},
+		"file is the card":       {"file", func(c *Card) { c.File = CardFile }},
+		"checksum short":         {"sha256", func(c *Card) { c.SHA256 = "abcd" }},
+		"checksum upper case":    {"sha256", func(c *Card) { c.SHA256 = strings.Repeat("A", 64) }},
+		"input type":             {"input.type", func(c *Card) { c.Input.Type = "float16" }},
+		"input name":             {"input.name", func(c *Card) { c.Input.Name = "" }},
+		"input without shape":    {"input.shape", func(c *Card) { c.Input.Shape = nil }},
+		"batch fixed":            {"input.shape", func(c *Card) { c.Input.Shape[0] = 1 }},
+		"dimension open":         {"input.shape", func(c *Card) { c.Input.Shape[1] = -1 }},
+		"dimension zero":         {"input.shape", func(c *Card) { c.Input.Shape[1] = 0 }},
+		"row overflows":          {"input.shape", func(c *Card) { c.Input.Shape = []int64{-1, 1 << 20, 1 << 40, 1 << 20} }},
+		"row overflows int64":    {"input.shape", func(c *Card) { c.Input.Shape = []int64{-1, 1 << 25, 1 << 25, 1 << 25} }},
+		"not square":             {"input.shape", func(c *Card) { c.Input.Shape = []int64{-1, 2, 4, 3} }},
+		"output type":            {"output.type", func(c *Card) { c.Output.Type = "uint8" }},
+		"output name":            {"output.name", func(c *Card) { c.Output.Name = "" }},
+		"two numbers a row":      {"output.shape", func(c *Card) { c.Output.Shape = []int64{-1, 2} }},
+		"no tiles":               {"preprocessing.tiles", func(c *Card) { c.Preprocessing.Tiles = 0 }},
+		"method":                 {"calibration.method", func(c *Card) { c.Calibration.Method = "isotonic" }},
+		"scale negative":         {"calibration.scale", func(c *Card) { c.Calibration.Scale = -1 }},
+		"scale not a number":     {"calibration.scale", func(c *Card) { c.Calibration.Scale = nan }},
+		"bias infinite":          {"calibration.bias", func(c *Card) { c.Calibration.Bias = inf }},
+		"level missing":          {"operating_points.balanced", func(c *Card) { delete(c.OperatingPoints, "balanced") }},
+		"level too many":         {"operating_points", func(c *Card) { c.OperatingPoints["lax"] = OperatingPoint{} }},
+		"threshold above one":    {"operating_points.strict.threshold", func(c *Card) { setPoint(c, "strict", func(p *OperatingPoint) { p.Threshold = 1.1 }) }},
+		"threshold not a number": {"operating_points.sensitive.threshold", func(c *Card) { setPoint(c, "sensitive", func(p *OperatingPoint) { p.Threshold = nan }) }},
+		"thresholds out of order": {"operating_points.balanced.threshold", func(c *Card) {
+			setPoint(c, "balanced", func(p *OperatingPoint) { p.Threshold = .95 })
+		}},
+		"rate above one": {"operating_points.strict.false_positive_rate", func(c *Card) {
+			setPoint(c, "strict", func(p *OperatingPoint) { p.FalsePositiveRate = 5 })
+		}},
+		"detection rate": {"operating_points.strict.detection_rate", func(c *Card) {
+			setPoint(c, "strict", func(p *OperatingPoint) { p.DetectionRate = -1 })
+		}},
+		"interval reversed": {"operating_points.strict.detection_interval", func(c *Card) {
+			setPoint(c, "strict", func(p *OperatingPoint) { p.DetectionInterval = [2]float64{.4, .2} })
+		}},
+		"set without name":      {"measured.0.set", func(c *Card) { c.Measured[0].Set = "" }},
+		"AUC above one":         {"measured.0.auc", func(c *Card) { c.Measured[0].AUC = 80 }},
+		"AUC interval":          {"measured.0.auc_interval", func(c *Card) { c.Measured[0].AUCInterval[1] = 2 }},
+		"EER":                   {"measured.0.eer", func(c *Card) { c.Measured[0].EER = nan }},
+		"negative reals":        {"measured.0.real", func(c *Card) { c.Measured[0].Real = -1 }},
+		"negative fakes":        {"measured.0.fake", func(c *Card) { c.Measured[0].Fake = -1 }},
+		"negative minutes":      {"training.cpu_minutes", func(c *Card) { c.Training.CPUMinutes = -1 }},
+		"negative held out":     {"training.held_out_dropped", func(c *Card) { c.Training.HeldOut = -1 }},
+		"source without name":   {"training.sources.0.name", func(c *Card) { c.Training.Sources[0].Name = "" }},
+		"source without terms":  {"training.sources.0.licence", func(c *Card) { c.Training.Sources[0].Licence = "" }},
+		"code without licence":  {"licences.code", func(c *Card) { c.Licences.Code = "" }},
+		"weights unlicensed":    {"licences.weights", func(c *Card) { c.Licences.Weights = "" }},
+		"data unlicensed":       {"licences.data", func(c *Card) { c.Licences.Data = "" }},
+		"pattern":               {"golden.pattern", func(c *Card) { c.Golden.Pattern = "zeros" }},
+		"golden output":         {"golden.output", func(c *Card) { c.Golden.Output = nan }},
+		"tolerance zero":        {"golden.tolerance", func(c *Card) { c.Golden.Tolerance = 0 }},
+		"speech of bytes":       {"input.shape", func(c *Card) { *c = speechCard(); c.Input.Type = "uint8" }},
+		"speech sample rate":    {"preprocessing.sample_rate", func(c *Card) { *c = speechCard(); c.Preprocessing.SampleRate = 8000 }},
+		"speech window":         {"preprocessing.window_samples", func(c *Card) { *c = speechCard(); c.Preprocessing.WindowSamples = 1 }},
+		"face without a margin": {"preprocessing.margin", func(c *Card) { *c = faceCard(); c.Preprocessing.Margin = 0 }},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			card := validCard()
+			tc.spoil(&card)
+			checkField(t, card.Validate(), tc.field)
+		})
+	}
+}
+
+func checkField(t *testing.T, err error, field string) {
+	t.Helper()
+	wrong, ok := errors.AsType[*CardError](err)
+	if !ok {
+		t.Fatalf("error is %v, want a CardError for %s", err, field)
+	}
+	if wrong.Field != field || !strings.Contains(err.Error(), field) {
+		t.Errorf("error names %s (%v), want %s", wrong.Field, err, field)
+	}
+}
+
+func TestParseRefusesWhatIsNotACard(t *testing.T) {
+	t.Parallel()
+	valid := encode(t, validCard())
+	for name, data := range map[string]string{
+		"empty": "", "not JSON": "card", "cut short": string(valid[:len(valid)/2]),
+		"array": "[]", "two objects": string(valid) + "{}", "NaN": `{"golden":{"output":NaN}}`,
+	} {
+		if card, err := Parse([]byte(data)); err == nil {
+			t.Errorf("%s: parsed as %+v", name, card)
+		}
+	}
+}
+
+func TestParseNamesTheFieldOfAWrongType(t *testing.T) {
+	t.Parallel()
+	_, err := Parse([]byte(`{"schema":1,"input":{"shape":"wide"}}`))
+	checkField(t, err, "input.shape")
+}
+
+func encode(t testing.TB, card Card) []byte {
+	t.Helper()
+	data, err := json.Marshal(card)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// FuzzParse holds that a card which passes is one that the rest of the service
+// can rely on, whatever the bytes.
+func FuzzParse(f *testing.F) {
+	f.Add(encode(f, validCard()))
+	f.Add(encode(f, speechCard()))
+	f.Add(encode(f, faceCard()))
+	f.Add([]byte(`{"schema":1}`))
+	f.Add([]byte(`{"input":{"shape":[-1,9223372036854775807,9223372036854775807]}}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		card, err := Parse(data)
+		if err != nil {
+			return
+		}
+		if n := card.Input.RowLen(); n < 1 || n > maxRowLen {
+			t.Errorf("a row of %v has %d elements", card.Input.Shape, n)
+		}
+		if card.Output.RowLen() != 1 {
+			t.Errorf("output %v is not one number a row", card.Output.Shape)
+		}
+		p := card.OperatingPoints
+		if p["strict"].Threshold < p["balanced"].Threshold || p["balanced"].Threshold < p["sensitive"].Threshold {
+			t.Errorf("thresholds are out of order: %v", p)
+		}
+	})
+}

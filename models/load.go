@@ -1,0 +1,153 @@
+package models
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+)
+
+// Bounds of what is read into memory for one model.
+const (
+	MaxCardBytes  = 1 << 20
+	MaxModelBytes = 1 << 30
+)
+
+// ErrNoModel says that a folder holds no model at all.
+var ErrNoModel = errors.New("no " + CardFile + " was found in the folder or in its subfolders")
+
+// Model is a card and the ONNX file that it speaks of, checked against each
+// other. It is safe to share; nobody may write to it.
+type Model struct {
+	Card Card
+	ONNX []byte
+}
+
+// Load reads the model in the folder dir of fsys. The error wraps
+// fs.ErrNotExist when there is no card, and a *CardError when the card is wrong
+// or its file is not the one whose SHA-256 it names.
+func Load(fsys fs.FS, dir string) (*Model, error) {
+	data, err := readFile(fsys, path.Join(dir, CardFile), MaxCardBytes)
+	if err != nil {
+		return nil, fmt.Errorf("model in %s: %w", dir, err)
+	}
+	card, err := Parse(data)
+	if err != nil {
+		return nil, fmt.Errorf("model in %s: %w", dir, err)
+	}
+	onnx, err := readFile(fsys, path.Join(dir, card.File), MaxModelBytes)
+	if err != nil {
+		return nil, fmt.Errorf("model %s: %w", card.Name, err)
+	}
+	if sum := sha256.Sum256(onnx); hex.EncodeToString(sum[:]) != card.SHA256 {
+		return nil, fmt.Errorf("model %s: %w", card.Name, wrong("sha256",
+			"does not match %s, whose SHA-256 is %x: the file is damaged or belongs to another card", card.File, sum))
+	}
+	return &Model{Card: *card, ONNX: onnx}, nil
+}
+
+// Parse reads and validates a card. Fields that it does not know are ignored:
+// a card may say more than this version understands.
+func Parse(data []byte) (*Card, error) {
+	var card Card
+	dec := json.NewDecoder(bytes.NewReader(data))
+	if err := dec.Decode(&card); err != nil {
+		return nil, jsonError(err)
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("%s: there is something after the end of the object", CardFile)
+	}
+	if err := card.Validate(); err != nil {
+		return nil, err
+	}
+	return &card, nil
+}
+
+// jsonError names the field when a value has the wrong JSON type.
+func jsonError(err error) error {
+	if t, ok := errors.AsType[*json.UnmarshalTypeError](err); ok && t.Field != "" {
+		return wrong(t.Field, "is a JSON %s, which does not fit %s", t.Value, t.Type)
+	}
+	return fmt.Errorf("%s: not valid JSON: %w", CardFile, err)
+}
+
+// LoadDir reads an operator's models: dir is one model's folder or a folder of
+// such folders. Subfolders without a card are passed over; the error wraps
+// ErrNoModel when none has one.
+func LoadDir(dir string) ([]*Model, error) {
+	fsys := os.DirFS(dir)
+	if _, err := fs.Stat(fsys, CardFile); err == nil {
+		model, err := Load(fsys, ".")
+		if err != nil {
+			return nil, fmt.Errorf("models folder %s: %w", dir, err)
+		}
+		return []*Model{model}, nil
+	}
+	found, err := loadAll(fsys, ".")
+	if err == nil && len(found) == 0 {
+		err = ErrNoModel
+	}
+	if err != nil {
+		return nil, fmt.Errorf("models folder %s: %w", dir, err)
+	}
+	return found, nil
+}
+
+// loadAll reads every model in the subfolders of dir, in their names' order.
+func loadAll(fsys fs.FS, dir string) ([]*Model, error) {
+	entries, err := fs.ReadDir(fsys, dir)
+	if err != nil {
+		return nil, err
+	}
+	var found []*Model
+	names := make(map[string]string, len(entries))
+	for _, entry := range entries {
+		folder := path.Join(dir, entry.Name())
+		if _, err := fs.Stat(fsys, path.Join(folder, CardFile)); err != nil {
+			continue
+		}
+		model, err := Load(fsys, folder)
+		if err != nil {
+			return nil, err
+		}
+		if other, ok := names[model.Card.Name]; ok {
+			return nil, fmt.Errorf("the models in %s and %s are both named %s", other, folder, model.Card.Name)
+		}
+		names[model.Card.Name] = folder
+		found = append(found, model)
+	}
+	return found, nil
+}
+
+// readFile reads a regular file of at most limit bytes.
+func readFile(fsys fs.FS, name string, limit int64) ([]byte, error) {
+	info, err := fs.Stat(fsys, name)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is not a regular file", name)
+	}
+	if info.Size() > limit {
+		return nil, fmt.Errorf("%s has %d bytes, more than the %d allowed", name, info.Size(), limit)
+	}
+	f, err := fsys.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() //nolint:errcheck // nothing was written
+	data, err := io.ReadAll(io.LimitReader(f, limit+1))
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", name, err)
+	}
+	if int64(len(data)) > limit {
+		return nil, fmt.Errorf("%s has more than the %d bytes allowed", name, limit)
+	}
+	return data, nil
+}

@@ -1,0 +1,199 @@
+package models
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/fstest"
+)
+
+var weights = []byte("stands for an ONNX file")
+
+// folder is a model folder whose card carries the checksum of weights.
+func folder(t *testing.T, name string) fstest.MapFS {
+	t.Helper()
+	card := validCard()
+	card.Name = name
+	sum := sha256.Sum256(weights)
+	card.SHA256 = hex.EncodeToString(sum[:])
+	return fstest.MapFS{
+		CardFile:     {Data: encode(t, card)},
+		"model.onnx": {Data: weights},
+	}
+}
+
+// tree puts folders beneath one root.
+func tree(folders map[string]fstest.MapFS) fstest.MapFS {
+	all := fstest.MapFS{}
+	for dir, files := range folders {
+		for name, file := range files {
+			all[dir+"/"+name] = file
+		}
+	}
+	return all
+}
+
+func writeTree(t *testing.T, files fstest.MapFS) string {
+	t.Helper()
+	root := t.TempDir()
+	if err := os.CopyFS(root, files); err != nil {
+		t.Fatal(err)
+	}
+	return root
+}
+
+func TestLoadReadsCardAndWeights(t *testing.T) {
+	t.Parallel()
+	model, err := Load(tree(map[string]fstest.MapFS{"a": folder(t, "first")}), "a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if model.Card.Name != "first" || !bytes.Equal(model.ONNX, weights) {
+		t.Errorf("loaded %s with %q", model.Card.Name, model.ONNX)
+	}
+}
+
+func TestLoadRefusesAnotherFile(t *testing.T) {
+	t.Parallel()
+	files := folder(t, "first")
+	files["model.onnx"].Data = append(bytes.Clone(weights), 'x')
+	_, err := Load(files, ".")
+	checkField(t, err, "sha256")
+}
+
+func TestLoadReportsWhatIsMissing(t *testing.T) {
+	t.Parallel()
+	withoutWeights := folder(t, "first")
+	delete(withoutWeights, "model.onnx")
+	for name, files := range map[string]fstest.MapFS{"card": {}, "weights": withoutWeights} {
+		if _, err := Load(files, "."); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("without %s: %v, want fs.ErrNotExist", name, err)
+		}
+	}
+}
+
+func TestLoadBoundsTheCard(t *testing.T) {
+	t.Parallel()
+	files := folder(t, "first")
+	files[CardFile].Data = append(files[CardFile].Data, bytes.Repeat([]byte(" "), MaxCardBytes)...)
+	if _, err := Load(files, "."); err == nil || !strings.Contains(err.Error(), CardFile) {
+		t.Errorf("a card beyond the bound gave %v", err)
+	}
+}
+
+func TestLoadRefusesAFolderAsWeights(t *testing.T) {
+	t.Parallel()
+	files := folder(t, "first")
+	delete(files, "model.onnx")
+	files["model.onnx/inner"] = &fstest.MapFile{}
+	if _, err := Load(files, "."); err == nil {
+		t.Error("a folder passed as the weights")
+	}
+}
+
+func TestLoadDirTakesOneModelOrMany(t *testing.T) {
+	t.Parallel()
+	one := writeTree(t, folder(t, "only"))
+	many := writeTree(t, tree(map[string]fstest.MapFS{
+		"b": folder(t, "second"), "a": folder(t, "first"),
+		"notes": {"README.md": {Data: []byte("no card")}},
+	}))
+	for name, tc := range map[string]struct {
+		dir  string
+		want string
+	}{"one": {one, "only"}, "many": {many, "first second"}} {
+		found, err := LoadDir(tc.dir)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if got := joinNames(found); got != tc.want {
+			t.Errorf("%s: loaded %q, want %q", name, got, tc.want)
+		}
+	}
+}
+
+func joinNames(found []*Model) string {
+	names := make([]string, len(found))
+	for i, m := range found {
+		names[i] = m.Card.Name
+	}
+	return strings.Join(names, " ")
+}
+
+func TestLoadDirRefusesTwoOfAName(t *testing.T) {
+	t.Parallel()
+	dir := writeTree(t, tree(map[string]fstest.MapFS{"a": folder(t, "same"), "b": folder(t, "same")}))
+	if found, err := LoadDir(dir); err == nil {
+		t.Errorf("loaded %s", joinNames(found))
+	}
+}
+
+func TestLoadDirSaysThatThereIsNone(t *testing.T) {
+	t.Parallel()
+	if _, err := LoadDir(t.TempDir()); !errors.Is(err, ErrNoModel) {
+		t.Errorf("an empty folder gave %v, want ErrNoModel", err)
+	}
+	missing := filepath.Join(t.TempDir(), "absent")
+	if _, err := LoadDir(missing); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("an absent folder gave %v, want fs.ErrNotExist", err)
+	}
+}
+
+func TestLoadDirFailsOnOneBadCard(t *testing.T) {
+	t.Parallel()
+	bad := folder(t, "second")
+	bad[CardFile].Data = []byte(`{"schema":9}`)
+	dir := writeTree(t, tree(map[string]fstest.MapFS{"a": folder(t, "first"), "b": bad}))
+	_, err := LoadDir(dir)
+	checkField(t, err, "schema")
+}
+
+func TestBuiltinModelsAreSound(t *testing.T) {
+	t.Parallel()
+	if _, err := Builtin(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestFaceCascade(t *testing.T) {
+	t.Parallel()
+	if _, err := faceCascade(fstest.MapFS{}); err == nil || !strings.Contains(err.Error(), "make setup") {
+		t.Errorf("without the file: %v", err)
+	}
+	changed := fstest.MapFS{cascadeFile: {Data: []byte("other")}}
+	if _, err := faceCascade(changed); err == nil || !strings.Contains(err.Error(), "SHA-256") {
+		t.Errorf("with another file: %v", err)
+	}
+	if _, err := fs.Stat(builtin, cascadeFile); err != nil {
+		t.Skip("the cascade is not in the source tree: run make setup")
+	}
+	if data, err := FaceCascade(); err != nil || len(data) == 0 {
+		t.Errorf("the embedded cascade: %d bytes, %v", len(data), err)
+	}
+}
+
+func TestGoldenFillFollowsTheCard(t *testing.T) {
+	t.Parallel()
+	const n = 5
+	bytesRow, floatRow := make([]byte, n), make([]float32, n)
+	golden := Golden{Pattern: "lcg"}
+	golden.Fill(Row{U8: bytesRow})
+	golden.Fill(Row{F32: floatRow})
+	// Worked out with Python's unbounded integers:
+	// [((i*2654435761 + 1013904223) & 0xffffffff) >> 24 for i in range(5)]
+	want := [n]byte{60, 218, 120, 23, 181}
+	for i, w := range want {
+		if bytesRow[i] != w {
+			t.Errorf("element %d is %d, want %d", i, bytesRow[i], w)
+		}
+		if got, want := floatRow[i], float32((float64(w)/255-.5)*.2); got != want {
+			t.Errorf("element %d is %g, want %g", i, got, want)
+		}
+	}
+}

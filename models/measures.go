@@ -1,0 +1,126 @@
+package models
+
+import "strconv"
+
+// levels are the sensitivities of the contract, from the highest threshold to
+// the lowest.
+var levels = [...]string{"strict", "balanced", "sensitive"}
+
+func checkCalibration(c *Card) error {
+	k := c.Calibration
+	switch {
+	case k.Method != "platt":
+		return wrong("calibration.method", "is %q, it must be platt", k.Method)
+	case !finite(k.Scale) || k.Scale <= 0:
+		return wrong("calibration.scale", "is %g, it must be a positive number: the output grows with the odds of fake", k.Scale)
+	case !finite(k.Bias):
+		return wrong("calibration.bias", "must be a finite number")
+	}
+	return nil
+}
+
+func checkOperatingPoints(c *Card) error {
+	above := 1.0
+	for _, level := range levels {
+		field := "operating_points." + level
+		point, ok := c.OperatingPoints[level]
+		if !ok {
+			return wrong(field, "is missing")
+		}
+		if err := checkPoint(field, point); err != nil {
+			return err
+		}
+		if point.Threshold > above {
+			return wrong(field+".threshold", "is %g, it must not exceed the next stricter level's %g", point.Threshold, above)
+		}
+		above = point.Threshold
+	}
+	if len(c.OperatingPoints) != len(levels) {
+		return wrong("operating_points", "must have exactly the levels %q", levels)
+	}
+	return nil
+}
+
+func checkPoint(field string, p OperatingPoint) error {
+	switch {
+	case !within(p.Threshold, 0, 1):
+		return wrong(field+".threshold", "is %g, it must be between 0 and 1", p.Threshold)
+	case !within(p.FalsePositiveRate, 0, 1):
+		return wrong(field+".false_positive_rate", "is %g, it must be between 0 and 1", p.FalsePositiveRate)
+	case !within(p.DetectionRate, 0, 1):
+		return wrong(field+".detection_rate", "is %g, it must be between 0 and 1", p.DetectionRate)
+	}
+	return checkInterval(field+".detection_interval", p.DetectionInterval)
+}
+
+func checkInterval(field string, v [2]float64) error {
+	if !within(v[0], 0, 1) || !within(v[1], v[0], 1) {
+		return wrong(field, "is %g, it must be two numbers between 0 and 1 in ascending order", v)
+	}
+	return nil
+}
+
+func checkMeasured(c *Card) error {
+	for i, m := range c.Measured {
+		field := "measured." + strconv.Itoa(i)
+		switch {
+		case m.Set == "":
+			return wrong(field+".set", "must not be empty")
+		case !within(m.AUC, 0, 1):
+			return wrong(field+".auc", "is %g, it must be between 0 and 1", m.AUC)
+		case !within(m.EER, 0, 1):
+			return wrong(field+".eer", "is %g, it must be between 0 and 1", m.EER)
+		case m.Real < 0:
+			return wrong(field+".real", "is %d, it must not be negative", m.Real)
+		case m.Fake < 0:
+			return wrong(field+".fake", "is %d, it must not be negative", m.Fake)
+		}
+		if err := checkInterval(field+".auc_interval", m.AUCInterval); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func checkTraining(c *Card) error {
+	if !within(c.Training.CPUMinutes, 0, 1e9) {
+		return wrong("training.cpu_minutes", "is %g, it must not be negative", c.Training.CPUMinutes)
+	}
+	if c.Training.HeldOut < 0 {
+		return wrong("training.held_out_dropped", "is %d, it must not be negative", c.Training.HeldOut)
+	}
+	for i, s := range c.Training.Sources {
+		field := "training.sources." + strconv.Itoa(i)
+		if s.Name == "" {
+			return wrong(field+".name", "must not be empty")
+		}
+		if s.Licence == "" {
+			return wrong(field+".licence", "must not be empty")
+		}
+	}
+	return nil
+}
+
+func checkLicences(c *Card) error {
+	switch {
+	case c.Licences.Code == "":
+		return wrong("licences.code", "must not be empty")
+	case c.Licences.Weights == "":
+		return wrong("licences.weights", "must not be empty")
+	case c.Licences.Data == "":
+		return wrong("licences.data", "must not be empty")
+	}
+	return nil
+}
+
+func checkGolden(c *Card) error {
+	switch {
+	case c.Golden.Pattern != "lcg":
+		return wrong("golden.pattern", "is %q, it must be lcg", c.Golden.Pattern)
+	case !finite(c.Golden.Output):
+		return wrong("golden.output", "must be a finite number")
+	case !within(c.Golden.Tolerance, 1e-9, 1):
+		return wrong("golden.tolerance", "is %g, it must be between 1e-9 and 1", c.Golden.Tolerance)
+	}
+	return nil
+}

@@ -1,0 +1,158 @@
+package models
+
+import (
+	"encoding/hex"
+	"math"
+	"path"
+	"regexp"
+	"slices"
+)
+
+// Schema is the version of the card format that this package reads.
+const Schema = 1
+
+// maxRowLen bounds the elements of one row, so that a card can't ask for a
+// batch that does not fit in memory: 64 Mi is sixty times a 512x512 RGB tile.
+const maxRowLen = 64 << 20
+
+// soundRate is the rate in Hz at which the decoder delivers all sound.
+const soundRate = 16_000
+
+var namePattern = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,63}$`)
+
+// Validate returns a *CardError for the first field that makes no sense.
+func (c *Card) Validate() error {
+	checks := []func(*Card) error{
+		checkIdentity, checkFile, checkInput, checkOutput, checkPreprocessing,
+		checkCalibration, checkOperatingPoints, checkMeasured, checkTraining,
+		checkLicences, checkGolden,
+	}
+	for _, check := range checks {
+		if err := check(c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func checkIdentity(c *Card) error {
+	switch {
+	case c.Schema != Schema:
+		return wrong("schema", "is %d, this version reads %d", c.Schema, Schema)
+	case !namePattern.MatchString(c.Name):
+		return wrong("name", "must be 1 to 64 lower-case letters, digits and hyphens, and start with a letter or digit")
+	case c.Version == "" || len(c.Version) > 64:
+		return wrong("version", "must have 1 to 64 characters")
+	}
+	judging := []Task{ImageSynthesis, FaceManipulation, SpeechSynthesis}
+	if !slices.Contains(judging, c.Task) {
+		return wrong("task", "is %q, it must be one of %q", c.Task, judging)
+	}
+	return nil
+}
+
+// checkFile refuses everything but a plain name: a path could leave the folder.
+func checkFile(c *Card) error {
+	name := c.File
+	plain := name != "" && name != "." && name != ".." && path.Base(name) == name
+	if !plain || slices.ContainsFunc([]byte(name), func(b byte) bool { return b == '\\' || b == 0 }) {
+		return wrong("file", "is %q, it must be the plain name of a file in the card's folder", name)
+	}
+	if name == CardFile {
+		return wrong("file", "must name the ONNX file, not the card")
+	}
+	sum, err := hex.DecodeString(c.SHA256)
+	if err != nil || len(sum) != 32 || hex.EncodeToString(sum) != c.SHA256 {
+		return wrong("sha256", "must be 64 lower-case hexadecimal digits")
+	}
+	return nil
+}
+
+func checkInput(c *Card) error {
+	if c.Input.Type != "uint8" && c.Input.Type != "float32" {
+		return wrong("input.type", "is %q, it must be uint8 or float32", c.Input.Type)
+	}
+	if err := checkTensor("input", c.Input); err != nil {
+		return err
+	}
+	shape := c.Input.Shape
+	if c.Task == SpeechSynthesis {
+		if c.Input.Type != "float32" || len(shape) != 2 {
+			return wrong("input.shape", "must be [-1, samples] of float32 for %s", c.Task)
+		}
+		return nil
+	}
+	square := len(shape) == 4 && (shape[3] == 3 && shape[1] == shape[2] || shape[1] == 3 && shape[2] == shape[3])
+	if !square {
+		return wrong("input.shape", "must be [-1, side, side, 3] or [-1, 3, side, side] for %s", c.Task)
+	}
+	return nil
+}
+
+func checkOutput(c *Card) error {
+	if c.Output.Type != "float32" {
+		return wrong("output.type", "is %q, it must be float32", c.Output.Type)
+	}
+	if len(c.Output.Shape) == 1 && c.Output.Shape[0] == -1 {
+		return checkName("output", c.Output)
+	}
+	if err := checkTensor("output", c.Output); err != nil {
+		return err
+	}
+	if c.Output.RowLen() != 1 {
+		return wrong("output.shape", "must hold one number a row: [-1] or [-1, 1]")
+	}
+	return nil
+}
+
+func checkName(field string, t Tensor) error {
+	if t.Name == "" || len(t.Name) > 256 {
+		return wrong(field+".name", "must have 1 to 256 characters")
+	}
+	return nil
+}
+
+func checkTensor(field string, t Tensor) error {
+	if err := checkName(field, t); err != nil {
+		return err
+	}
+	if len(t.Shape) < 2 || len(t.Shape) > 8 || t.Shape[0] != -1 {
+		return wrong(field+".shape", "must have 2 to 8 dimensions, the first of them -1 (the batch)")
+	}
+	n := int64(1)
+	for _, d := range t.Shape[1:] {
+		if d < 1 || d > maxRowLen || n > maxRowLen/d {
+			return wrong(field+".shape", "must have positive dimensions and at most %d elements a row", maxRowLen)
+		}
+		n *= d
+	}
+	return nil
+}
+
+func checkPreprocessing(c *Card) error {
+	p := c.Preprocessing
+	switch c.Task {
+	case ImageSynthesis:
+		if p.Tiles < 1 || p.Tiles > 64 {
+			return wrong("preprocessing.tiles", "is %d, it must be between 1 and 64", p.Tiles)
+		}
+	case FaceManipulation:
+		if !within(p.Margin, 0.5, 4) {
+			return wrong("preprocessing.margin", "is %g, it must be between 0.5 and 4", p.Margin)
+		}
+	case SpeechSynthesis:
+		if p.SampleRate != soundRate {
+			return wrong("preprocessing.sample_rate", "is %d Hz, it must be %d", p.SampleRate, soundRate)
+		}
+		if int64(p.WindowSamples) != c.Input.Shape[1] {
+			return wrong("preprocessing.window_samples", "is %d, but a row of the input has %d", p.WindowSamples, c.Input.Shape[1])
+		}
+	case FaceDetection: // refused by checkIdentity
+	}
+	return nil
+}
+
+// within reports whether v is a number in [low, high]; NaN is not.
+func within(v, low, high float64) bool { return v >= low && v <= high }
+
+func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
