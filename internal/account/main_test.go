@@ -2,6 +2,8 @@ package account
 
 import (
 	"context"
+	"fmt"
+	"os"
 	"sync"
 	"testing"
 	"time"
@@ -13,7 +15,13 @@ import (
 	"deepfaked/internal/store"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if data := os.Getenv(clientData); data != "" {
+		fmt.Fprintln(os.Stderr, client(context.Background(), data, os.Getenv(clientKey)))
+		os.Exit(1)
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // clock is a clock that tests set.
 type clock struct {

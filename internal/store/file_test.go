@@ -44,7 +44,7 @@ func TestOpenAReadOnlyFolder(t *testing.T) {
 	require.NoError(t, s.Close())
 	empty := t.TempDir()
 	for _, dir := range []string{used, empty} {
-		require.NoError(t, os.Chmod(dir, 0o500)) //nolint:gosec // a folder
+		require.NoError(t, os.Chmod(dir, 0o500))
 		t.Cleanup(func() { _ = os.Chmod(dir, 0o700) })
 	}
 	for name, dir := range map[string]string{

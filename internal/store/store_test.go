@@ -58,7 +58,7 @@ func TestOpenNarrowsTheFile(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, FileName)
 	require.NoError(t, os.WriteFile(path, nil, 0o600))
-	require.NoError(t, os.Chmod(path, 0o666)) //nolint:gosec // what an operator may have left
+	require.NoError(t, os.Chmod(path, 0o666))
 	open(t, dir)
 	info, err := os.Stat(path)
 	require.NoError(t, err)
