@@ -284,11 +284,23 @@ func resident(t *testing.T) int {
 	return pages * os.Getpagesize()
 }
 
+// BenchmarkRun is what the service pays for a row without any scheduling: on a
+// graph of almost nothing, and on the models that are built in.
 func BenchmarkRun(b *testing.B) {
-	env := openEnvironment(b, nil)
-	s := newTestSession(b, env, bytesModel(b), 64)
+	env := openEnvironment(b, func(o *Options) { o.IntraOpThreads = 0 })
+	builtin, err := models.Builtin()
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, model := range append(builtin, bytesModel(b)) {
+		benchmarkRun(b, newTestSession(b, env, model, 16))
+	}
+}
+
+func benchmarkRun(b *testing.B, s *Session) {
+	b.Helper()
 	for _, n := range s.Sizes() {
-		b.Run(fmt.Sprintf("rows=%d", n), func(b *testing.B) {
+		b.Run(fmt.Sprintf("model=%s/rows=%d", s.model, n), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				if _, err := s.Run(n); err != nil {
