@@ -1,0 +1,180 @@
+package ort
+
+import (
+	_ "embed"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+
+	ort "github.com/yalue/onnxruntime_go"
+
+	"deepfaked/models"
+)
+
+// loading keeps two Opens apart: the library is one per process.
+var loading sync.Mutex
+
+// probe is a graph of one addition. Whether CUDA works is only known once a
+// session has been made with it.
+//
+//go:embed probe.onnx
+var probe []byte
+
+// Environment is the loaded library with its sessions. It is safe for
+// concurrent use. The caller closes it.
+type Environment struct {
+	opts     Options
+	provider Provider
+	library  string
+	logger   *slog.Logger
+
+	mu       sync.Mutex
+	closed   bool
+	sessions map[*Session]struct{}
+}
+
+// Open loads ONNX Runtime and settles the provider. With CUDA asked for it
+// fails unless a session runs there; with Auto it logs what it chose and why.
+// The error wraps ErrNoLibrary when there is no library and ErrOpen when the
+// process has an environment already.
+func Open(opts Options) (*Environment, error) {
+	if err := opts.Validate(); err != nil {
+		return nil, err
+	}
+	library, err := FindLibrary(opts.Library, opts.Provider)
+	if err != nil {
+		return nil, err
+	}
+	if err := load(library); err != nil {
+		return nil, err
+	}
+	e := &Environment{library: library, logger: opts.Logger, sessions: map[*Session]struct{}{}}
+	if e.provider, err = e.choose(opts); err != nil {
+		return nil, errors.Join(err, ort.DestroyEnvironment())
+	}
+	e.opts = opts.shared(e.provider, cores())
+	e.logger.Info("ONNX Runtime loaded", "version", ort.GetVersion(), "library", library,
+		"provider", e.provider, "sessions", e.opts.Sessions, "intra_op_threads", e.opts.IntraOpThreads)
+	return e, nil
+}
+
+// load initialises the process-wide library.
+func load(library string) error {
+	loading.Lock()
+	defer loading.Unlock()
+	if ort.IsInitialized() {
+		return ErrOpen
+	}
+	ort.SetSharedLibraryPath(library)
+	if err := ort.InitializeEnvironment(ort.WithLogLevelError()); err != nil {
+		return fmt.Errorf("%s can't be used as ONNX Runtime (1.%d or later is needed): %w", library, minor, err)
+	}
+	if err := checkVersion(ort.GetVersion()); err != nil {
+		return errors.Join(err, ort.DestroyEnvironment())
+	}
+	return nil
+}
+
+// choose settles Auto, and proves CUDA before anything relies on it.
+func (e *Environment) choose(opts Options) (Provider, error) {
+	if opts.Provider == CPU {
+		return CPU, nil
+	}
+	err := tryCUDA(opts)
+	switch {
+	case err == nil:
+		return CUDA, nil
+	case opts.Provider == CUDA:
+		return "", fmt.Errorf("provider cuda was asked for and does not work with %s"+
+			" (scripts/setup --gpu installs the GPU build): %w", e.library, err)
+	}
+	e.logger.Info("provider auto chose cpu, CUDA does not work here", "reason", err)
+	return CPU, nil
+}
+
+// tryCUDA makes a session on the device and drops it.
+func tryCUDA(opts Options) error {
+	so, err := sessionOptions(CUDA, opts.shared(CUDA, cores()))
+	if err != nil {
+		return err
+	}
+	defer so.Destroy() //nolint:errcheck // never fails
+	session, err := ort.NewDynamicAdvancedSessionWithONNXData(probe, []string{"x"}, []string{"y"}, so)
+	if err != nil {
+		return err
+	}
+	return session.Destroy()
+}
+
+// Provider says where sessions run: CPU or CUDA.
+func (e *Environment) Provider() Provider { return e.provider }
+
+// Library is the path of the loaded shared library.
+func (e *Environment) Library() string { return e.library }
+
+// NewSessions makes as many sessions of model as the options share the cores
+// into. The caller closes them; closing the environment does so too.
+func (e *Environment) NewSessions(model *models.Model, maxBatch int) ([]*Session, error) {
+	made := make([]*Session, 0, e.opts.Sessions)
+	for range e.opts.Sessions {
+		s, err := e.NewSession(model, maxBatch)
+		if err != nil {
+			for _, s := range made {
+				err = errors.Join(err, s.Close())
+			}
+			return nil, err
+		}
+		made = append(made, s)
+	}
+	return made, nil
+}
+
+// NewSession makes one session of model for batches of up to maxBatch rows and
+// runs every warmed size once. It returns a *GraphError when the graph is not
+// the one the card describes. The caller closes it.
+func (e *Environment) NewSession(model *models.Model, maxBatch int) (*Session, error) {
+	// Held throughout, so that Close can't unload the library meanwhile.
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.closed {
+		return nil, ErrClosed
+	}
+	s, err := newSession(model, maxBatch, e.provider, e.opts)
+	if err != nil {
+		return nil, err
+	}
+	s.forget = e.forget
+	e.sessions[s] = struct{}{}
+	return s, nil
+}
+
+func (e *Environment) forget(s *Session) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	delete(e.sessions, s)
+}
+
+// Close closes the sessions that are still open, waiting for their runs, and
+// unloads the library. It is idempotent.
+func (e *Environment) Close() error {
+	e.mu.Lock()
+	if e.closed {
+		e.mu.Unlock()
+		return nil
+	}
+	e.closed = true
+	open := make([]*Session, 0, len(e.sessions))
+	for s := range e.sessions {
+		open = append(open, s)
+	}
+	e.mu.Unlock()
+
+	var errs []error
+	for _, s := range open {
+		errs = append(errs, s.Close())
+	}
+	loading.Lock()
+	defer loading.Unlock()
+	return errors.Join(append(errs, ort.DestroyEnvironment())...)
+}

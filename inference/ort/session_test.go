@@ -1,0 +1,313 @@
+package ort
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"deepfaked/models"
+)
+
+const tolerance = 1e-5
+
+func TestRunAgreesWithTheFormulaInEveryBatch(t *testing.T) {
+	env := openEnvironment(t, nil)
+	for _, model := range []*models.Model{bytesModel(t), floatsModel(t)} {
+		t.Run(model.Card.Name, func(t *testing.T) {
+			s := newTestSession(t, env, model, 6)
+			for n := 1; n <= s.MaxBatch(); n++ {
+				checkRun(t, s, n, n*100)
+			}
+		})
+	}
+}
+
+// checkRun fills n rows by seed, runs them and compares each output.
+func checkRun(t *testing.T, s *Session, n, seed int) {
+	t.Helper()
+	for i := range n {
+		fill(s.Row(i), seed+i)
+	}
+	logits, err := s.Run(n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(logits) != n {
+		t.Fatalf("%d outputs for %d rows", len(logits), n)
+	}
+	for i, got := range logits {
+		if w := want(s.Row(i)); math.Abs(float64(got)-w) > tolerance {
+			t.Errorf("row %d of %d is %g, want %g", i, n, got, w)
+		}
+	}
+}
+
+// TestRunWithoutBinding covers the way that other devices run: values are
+// handed over with each run.
+func TestRunWithoutBinding(t *testing.T) {
+	env := openEnvironment(t, nil)
+	s := newTestSession(t, env, bytesModel(t), 4)
+	for _, b := range s.tensor.batches {
+		if err := b.binding.Destroy(); err != nil {
+			t.Fatal(err)
+		}
+		b.binding = nil
+	}
+	for n := 1; n <= 4; n++ {
+		checkRun(t, s, n, n*10)
+	}
+}
+
+func TestWarmedSizes(t *testing.T) {
+	t.Parallel()
+	for maxBatch, want := range map[int][]int{
+		1: {1}, 2: {1, 2}, 3: {1, 2, 3}, 8: {1, 2, 4, 8}, 12: {1, 2, 4, 8, 12},
+	} {
+		if got := sizes(maxBatch); !slices.Equal(got, want) {
+			t.Errorf("up to %d: %v, want %v", maxBatch, got, want)
+		}
+	}
+}
+
+func TestRowsDoNotOverlap(t *testing.T) {
+	env := openEnvironment(t, nil)
+	s := newTestSession(t, env, bytesModel(t), 3)
+	for i := range 3 {
+		row := s.Row(i).U8
+		if len(row) != 48 || cap(row) != 48 {
+			t.Fatalf("row %d has %d bytes of %d", i, len(row), cap(row))
+		}
+		for j := range row {
+			row[j] = byte(i)
+		}
+	}
+	for i := range 3 {
+		if row := s.Row(i).U8; row[0] != byte(i) || row[47] != byte(i) {
+			t.Errorf("row %d was overwritten", i)
+		}
+	}
+}
+
+func TestRunRefusesImpossibleSizes(t *testing.T) {
+	env := openEnvironment(t, nil)
+	s := newTestSession(t, env, bytesModel(t), 2)
+	for _, n := range []int{-1, 0, 3} {
+		if logits, err := s.Run(n); err == nil {
+			t.Errorf("a run of %d rows gave %v", n, logits)
+		}
+	}
+	for _, n := range []int{0, -1, maxRows + 1} {
+		if _, err := env.NewSession(bytesModel(t), n); err == nil {
+			t.Errorf("a session for %d rows was made", n)
+		}
+	}
+}
+
+func TestRunAllocatesNothing(t *testing.T) {
+	env := openEnvironment(t, nil)
+	s := newTestSession(t, env, bytesModel(t), 4)
+	allocs := testing.AllocsPerRun(100, func() {
+		if _, err := s.Run(3); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if allocs != 0 {
+		t.Errorf("a run allocates %g times", allocs)
+	}
+}
+
+func TestGraphMustFitTheCard(t *testing.T) {
+	env := openEnvironment(t, nil)
+	edit := func(change func(*models.Card)) *models.Model {
+		m := bytesModel(t)
+		change(&m.Card)
+		return m
+	}
+	shape := []int64{-1, 4, 4, 3}
+	two := model(t, "two-inputs", models.Tensor{Name: "x"}, models.Tensor{Name: "y"})
+	fixed := model(t, "fixed", bytesModel(t).Card.Input, bytesModel(t).Card.Output)
+	cases := map[string]struct {
+		model *models.Model
+		say   string
+	}{
+		"input name":   {edit(func(c *models.Card) { c.Input.Name = "pixels" }), "pixels"},
+		"input type":   {edit(func(c *models.Card) { c.Input.Type = "float32" }), "float32"},
+		"input side":   {edit(func(c *models.Card) { c.Input.Shape = []int64{-1, 5, 5, 3} }), "shape"},
+		"input rank":   {edit(func(c *models.Card) { c.Input.Shape = []int64{-1, 48} }), "shape"},
+		"output name":  {edit(func(c *models.Card) { c.Output.Name = "logit" }), "logit"},
+		"output rank":  {edit(func(c *models.Card) { c.Output.Shape = []int64{-1} }), "shape"},
+		"output type":  {edit(func(c *models.Card) { c.Output = models.Tensor{Name: "y", Type: "uint8", Shape: shape} }), "uint8"},
+		"second input": {two, "2 inputs"},
+		"batch of one": {fixed, "shape"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			_, err := env.NewSession(tc.model, 2)
+			graph, ok := errors.AsType[*GraphError](err)
+			if !ok || !strings.Contains(graph.Reason, tc.say) {
+				t.Errorf("error is %v, want a GraphError that says %q", err, tc.say)
+			}
+		})
+	}
+}
+
+func TestNewSessionRefusesWhatIsNotONNX(t *testing.T) {
+	env := openEnvironment(t, nil)
+	for name, data := range map[string][]byte{"nothing": nil, "text": []byte("not a graph")} {
+		m := bytesModel(t)
+		m.ONNX = data
+		if _, err := env.NewSession(m, 1); err == nil || !strings.Contains(err.Error(), "bytes") {
+			t.Errorf("%s: %v, want an error that names the model", name, err)
+		}
+	}
+}
+
+func TestGolden(t *testing.T) {
+	env := openEnvironment(t, nil)
+	for _, m := range []*models.Model{bytesModel(t), floatsModel(t)} {
+		s := newTestSession(t, env, m, 3)
+		row := models.Row{U8: make([]byte, 48)}
+		if m.Card.Input.Type == "float32" {
+			row = models.Row{F32: make([]float32, 16)}
+		}
+		m.Card.Golden = models.Golden{Pattern: "lcg", Tolerance: 1e-4}
+		m.Card.Golden.Fill(row)
+		m.Card.Golden.Output = want(row)
+		if err := Golden(s, m.Card); err != nil {
+			t.Errorf("right number: %v", err)
+		}
+		m.Card.Golden.Output += 1e-3
+		if _, ok := errors.AsType[*GoldenError](Golden(s, m.Card)); !ok {
+			t.Errorf("%s: a wrong number passed", m.Card.Name)
+		}
+	}
+}
+
+func TestCloseIsIdempotentAndEndsRuns(t *testing.T) {
+	env := openEnvironment(t, nil)
+	s := newTestSession(t, env, bytesModel(t), 2)
+	row := s.Row(0).U8
+	for range 2 {
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := s.Run(1); !errors.Is(err, ErrClosed) {
+		t.Errorf("run after Close gave %v, want ErrClosed", err)
+	}
+	row[0] = 1 // A row that was handed out outlives the session.
+}
+
+// TestCloseDuringRuns closes sessions and the environment while others run:
+// nothing may be destroyed under a run.
+func TestCloseDuringRuns(t *testing.T) {
+	env := openEnvironment(t, func(o *Options) { o.Sessions = 4 })
+	sessions, err := env.NewSessions(bytesModel(t), 8)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(sessions) != 4 {
+		t.Fatalf("%d sessions, want 4", len(sessions))
+	}
+	var ended, started sync.WaitGroup
+	for _, s := range sessions {
+		started.Add(1)
+		ended.Go(func() {
+			_, err := s.Run(8)
+			started.Done()
+			for err == nil {
+				_, err = s.Run(8)
+			}
+			if !errors.Is(err, ErrClosed) {
+				t.Errorf("run gave %v, want ErrClosed", err)
+			}
+		})
+	}
+	started.Wait()
+	ended.Go(func() {
+		if err := sessions[0].Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := env.Close(); err != nil {
+		t.Error(err)
+	}
+	ended.Wait()
+}
+
+// TestSessionsGiveTheirMemoryBack makes and closes sessions. One that is not
+// destroyed leaves 130 KiB, so 200 would leave three times what is allowed; the
+// heap needs the first cycles to reach its size.
+func TestSessionsGiveTheirMemoryBack(t *testing.T) {
+	env := openEnvironment(t, nil)
+	cycle := func(times int) {
+		for range times {
+			s, err := env.NewSession(bytesModel(t), 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for range 20 {
+				if _, err := s.Run(64); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := s.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	cycle(250)
+	before := resident(t)
+	cycle(200)
+	if grown := resident(t) - before; grown > 8<<20 {
+		t.Errorf("200 sessions left %d KiB behind", grown>>10)
+	}
+}
+
+// resident is the process's resident memory in bytes.
+func resident(t *testing.T) int {
+	t.Helper()
+	data, err := os.ReadFile("/proc/self/statm")
+	if err != nil {
+		t.Skip("no /proc here")
+	}
+	pages, err := strconv.Atoi(strings.Fields(string(data))[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pages * os.Getpagesize()
+}
+
+// BenchmarkRun is what the service pays for a row without any scheduling: on a
+// graph of almost nothing, and on the models that are built in.
+func BenchmarkRun(b *testing.B) {
+	env := openEnvironment(b, func(o *Options) { o.IntraOpThreads = 0 })
+	builtin, err := models.Builtin()
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, model := range append(builtin, bytesModel(b)) {
+		benchmarkRun(b, newTestSession(b, env, model, 16))
+	}
+}
+
+func benchmarkRun(b *testing.B, s *Session) {
+	b.Helper()
+	for _, n := range s.Sizes() {
+		b.Run(fmt.Sprintf("model=%s/rows=%d", s.model, n), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := s.Run(n); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*n), "ns/row")
+		})
+	}
+}

@@ -1,0 +1,155 @@
+package ort
+
+import (
+	"runtime"
+
+	ort "github.com/yalue/onnxruntime_go"
+
+	"deepfaked/models"
+)
+
+// tensors are the input and output memory of a session's largest batch, and a
+// view of their first rows for each warmed size. ONNX Runtime keeps pointers
+// into both between runs, so they are pinned until destroy.
+type tensors struct {
+	rows    int // of the largest batch
+	rowLen  int // elements
+	u8      []byte
+	f32     []float32
+	output  []float32
+	batches []*batch // ascending
+	pins    runtime.Pinner
+}
+
+// batch is the first size rows.
+type batch struct {
+	size    int
+	inputs  []ort.Value
+	outputs []ort.Value
+	binding *ort.IoBinding // nil: values are passed with each run
+}
+
+// newTensors allocates for maxBatch rows of the card's input. With bind the
+// values are bound once: right where the memory is the device's own. Elsewhere
+// binding would copy the input at that moment and never again.
+func newTensors(inner *ort.DynamicAdvancedSession, card models.Card, maxBatch int, bind bool) (*tensors, error) {
+	t := &tensors{rows: maxBatch, rowLen: card.Input.RowLen(), output: make([]float32, maxBatch)}
+	t.pins.Pin(&t.output[0])
+	if card.Input.Type == "uint8" {
+		t.u8 = make([]byte, maxBatch*t.rowLen)
+		t.pins.Pin(&t.u8[0])
+	} else {
+		t.f32 = make([]float32, maxBatch*t.rowLen)
+		t.pins.Pin(&t.f32[0])
+	}
+	for _, size := range sizes(maxBatch) {
+		b, err := t.newBatch(card, size)
+		if err == nil && bind {
+			err = b.bind(inner, card)
+		}
+		if err != nil {
+			t.destroy()
+			return nil, err
+		}
+	}
+	return t, nil
+}
+
+// sizes are 1, 2, 4 and so on below maxBatch, and maxBatch.
+func sizes(maxBatch int) []int {
+	var found []int
+	for n := 1; n < maxBatch; n *= 2 {
+		found = append(found, n)
+	}
+	return append(found, maxBatch)
+}
+
+func (t *tensors) newBatch(card models.Card, size int) (*batch, error) {
+	b := &batch{size: size}
+	t.batches = append(t.batches, b)
+	var input ort.Value
+	var err error
+	if t.u8 != nil {
+		input, err = ort.NewTensor(shape(card.Input, size), t.u8)
+	} else {
+		input, err = ort.NewTensor(shape(card.Input, size), t.f32)
+	}
+	if err != nil {
+		return nil, err
+	}
+	b.inputs = []ort.Value{input}
+	output, err := ort.NewTensor(shape(card.Output, size), t.output)
+	if err != nil {
+		return nil, err
+	}
+	b.outputs = []ort.Value{output}
+	return b, nil
+}
+
+// shape is the card's, with the batch filled in.
+func shape(tensor models.Tensor, size int) ort.Shape {
+	s := ort.NewShape(tensor.Shape...).Clone()
+	s[0] = int64(size)
+	return s
+}
+
+func (b *batch) bind(inner *ort.DynamicAdvancedSession, card models.Card) error {
+	binding, err := inner.CreateIoBinding()
+	if err != nil {
+		return err
+	}
+	b.binding = binding
+	if err := binding.BindInput(card.Input.Name, b.inputs[0]); err != nil {
+		return err
+	}
+	return binding.BindOutput(card.Output.Name, b.outputs[0])
+}
+
+func (b *batch) run(inner *ort.DynamicAdvancedSession) error {
+	if b.binding != nil {
+		return inner.RunWithBinding(b.binding)
+	}
+	return inner.Run(b.inputs, b.outputs)
+}
+
+// batch is the smallest one that holds n rows; n is at most rows.
+func (t *tensors) batch(n int) *batch {
+	for _, b := range t.batches {
+		if b.size >= n {
+			return b
+		}
+	}
+	return t.batches[len(t.batches)-1]
+}
+
+func (t *tensors) sizes() []int {
+	found := make([]int, len(t.batches))
+	for i, b := range t.batches {
+		found[i] = b.size
+	}
+	return found
+}
+
+func (t *tensors) row(i int) models.Row {
+	from, to := i*t.rowLen, (i+1)*t.rowLen
+	if t.u8 != nil {
+		return models.Row{U8: t.u8[from:to:to]}
+	}
+	return models.Row{F32: t.f32[from:to:to]}
+}
+
+// destroy frees what ONNX Runtime holds and unpins the memory, which stays
+// with whoever still has a row. The session must still exist.
+func (t *tensors) destroy() {
+	for _, b := range t.batches {
+		if b.binding != nil {
+			b.binding.Destroy() //nolint:errcheck,gosec // never fails
+			b.binding = nil
+		}
+		for _, v := range append(b.inputs, b.outputs...) {
+			v.Destroy() //nolint:errcheck,gosec // never fails
+		}
+		b.inputs, b.outputs = nil, nil
+	}
+	t.pins.Unpin()
+}

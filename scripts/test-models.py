@@ -1,0 +1,56 @@
+#!/usr/bin/env python3
+"""Write the tiny ONNX graphs that inference/ort is tested with, and its probe.
+
+They are committed; run this only to change them (needs the onnx package):
+    python3 scripts/test-models.py inference/ort
+"""
+import pathlib
+import sys
+
+import onnx
+from onnx import TensorProto as T
+from onnx import helper as h
+
+
+def constant(name, value):
+    return h.make_node("Constant", [], [name], value=h.make_tensor(name, T.FLOAT, [], [value]))
+
+
+def save(folder, name, nodes, inputs, outputs):
+    graph = h.make_graph(nodes, name, inputs, outputs)
+    model = h.make_model(graph, opset_imports=[h.make_opsetid("", 17)], ir_version=8)
+    onnx.checker.check_model(model, full_check=True)
+    (folder / f"{name}.onnx").write_bytes(model.SerializeToString())
+
+
+def mean(kind, axes, keep):
+    """8 * (mean of a row / 255 - 0.5) for bytes, 3 * mean + 0.25 for floats."""
+    scale, bias = (8 / 255, -4.0) if kind == T.UINT8 else (3.0, 0.25)
+    return [
+        h.make_node("Cast", ["x"], ["f"], to=T.FLOAT),
+        h.make_node("ReduceMean", ["f"], ["m"], axes=axes, keepdims=0),
+        constant("s", scale), constant("b", bias),
+        h.make_node("Mul", ["m", "s"], ["ms"]),
+        h.make_node("Add", ["ms", "b"], ["z" if keep else "y"]),
+    ] + ([h.make_node("Unsqueeze", ["z", "one"], ["y"])] if keep else [])
+
+
+def main(folder):
+    one = h.make_node("Constant", [], ["one"], value=h.make_tensor("one", T.INT64, [1], [1]))
+    tensor = h.make_tensor_value_info
+    save(folder, "bytes", [one, *mean(T.UINT8, [1, 2, 3], True)],
+         [tensor("x", T.UINT8, ["n", 4, 4, 3])], [tensor("y", T.FLOAT, ["n", 1])])
+    save(folder, "floats", mean(T.FLOAT, [1], False),
+         [tensor("x", T.FLOAT, ["n", 16])], [tensor("y", T.FLOAT, ["n"])])
+    save(folder, "fixed", [one, *mean(T.UINT8, [1, 2, 3], True)],
+         [tensor("x", T.UINT8, [1, 4, 4, 3])], [tensor("y", T.FLOAT, [1, 1])])
+    save(folder, "two-inputs", [h.make_node("Add", ["x", "w"], ["y"])],
+         [tensor("x", T.FLOAT, ["n"]), tensor("w", T.FLOAT, ["n"])], [tensor("y", T.FLOAT, ["n"])])
+    save(folder.parent, "probe", [h.make_node("Add", ["x", "x"], ["y"])],
+         [tensor("x", T.FLOAT, [1])], [tensor("y", T.FLOAT, [1])])
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    main(pathlib.Path(sys.argv[1]) / "testdata")
