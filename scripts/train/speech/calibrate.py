@@ -6,7 +6,8 @@ import folds
 import metrics
 
 LEVELS = (("strict", 0.01), ("balanced", 0.05), ("sensitive", 0.15))
-POOLED = ("clean", "mp3-64", "telephone", "degraded-0")
+# Share of each condition in calibration and thresholds.
+POOLED = {"clean": 1 / 3, "mp3-64": 1 / 3, "telephone": 1 / 6, "degraded-0": 1 / 6}
 
 
 def pooled(clips, scores):
@@ -16,7 +17,7 @@ def pooled(clips, scores):
     group = np.array([c["repository"] for c in clips])
     n = len(POOLED)
     return (np.tile(label, n), np.concatenate([scores[c] for c in POOLED]),
-            np.tile(folds.balanced(clips) / n, n), np.tile(group, n))
+            np.concatenate([folds.balanced(clips) * share for share in POOLED.values()]), np.tile(group, n))
 
 
 def platt(label, score, weight):
@@ -50,3 +51,11 @@ def operating_points(label, score, weight, group, calibration):
         out[name] = dict(false_positive_rate=share, threshold=t, detection_rate=detected(label, hit, weight),
                          detection_interval=metrics.interval(spread))
     return out
+
+
+def false_positives(clips, p, points):
+    """Level -> plain and balanced share of genuine clips called fake."""
+    real = np.array([c["label"] for c in clips]) == 0
+    w = folds.balanced(clips)[real]
+    hits = {name: p[real] >= point["threshold"] for name, point in points.items()}
+    return {name: (float(h.mean()), float((h * w).sum() / w.sum())) for name, h in hits.items()}

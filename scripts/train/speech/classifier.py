@@ -6,6 +6,7 @@ COST, GAMMA = 10.0, 0.15  # gamma is divided by the number of columns
 
 BOUND = 6.0  # deviations
 STEP = BOUND / 127  # support vectors are kept in 8 bits: a quarter of the size
+STRANGE, FAMILIAR = 0.55, 0.7  # kernel values, see SVM
 
 
 class Scaler:
@@ -25,7 +26,13 @@ def squared_distances(a, b):
 
 
 class SVM:
-    """Fits on rows with labels and weights; `score` gives the decision value."""
+    """Fits on rows with labels and weights; `score` gives the decision value.
+
+    A window unlike every support vector is nothing to judge: its value shrinks
+    to 0 as the largest kernel value falls from FAMILIAR to STRANGE. Speech of
+    unseen repositories lies above 0.74 in every condition; tones, clicks and
+    square waves lie below 0.55.
+    """
 
     def __init__(self, x, label, weight):
         self.scaler = Scaler(x, weight)
@@ -40,4 +47,5 @@ class SVM:
 
     def score(self, x):
         near = np.exp(-self.gamma * squared_distances(self.scaler(x), self.vectors).astype(np.float64))
-        return near @ self.weights + self.bias
+        familiar = np.clip((near.max(1) - STRANGE) / (FAMILIAR - STRANGE), 0, 1)
+        return (near @ self.weights + self.bias) * familiar

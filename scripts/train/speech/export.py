@@ -62,6 +62,8 @@ def robust(runtime):
     impulse[WINDOW // 2] = 1
     cases = {"silence": 0 * t, "constant": 0 * t + 0.5, "full-scale clipping": square,
              "pure tone": 0.5 * np.sin(2 * np.pi * 440 * t), "one impulse": impulse,
+             "sweep": np.sin(np.cumsum(np.linspace(0.03, 2.5, WINDOW))),
+             "mains hum": 0.1 * sum(np.sin(2 * np.pi * 50 * k * t) / k for k in range(1, 8)),
              "white noise": np.random.RandomState(0).uniform(-1, 1, WINDOW),
              "beyond full scale": 1e4 * np.sin(2 * np.pi * 440 * t)}
     out = {k: float(run(runtime, v[None].astype(np.float32), 1)[0]) for k, v in cases.items()}

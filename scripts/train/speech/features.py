@@ -54,11 +54,10 @@ def table(clips, name, seed):
     for i, sound in enumerate(condition(clips, name, seed)):
         cut = audio.windows(sound, MOST)
         with torch.no_grad():
-            rows.append(module(torch.from_numpy(cut)).numpy())
+            rows.append(module(torch.from_numpy(cut))[0].numpy())
         shortcuts += [audio.nuisance(w) for w in cut]
         owner += [i] * len(cut)
-        if i % 200 == 0:
-            print(f"{name}: clip {i} of {len(clips)}, {cpu_seconds() - spent:.0f} s of CPU time", flush=True)
+    print(f"{name}: {len(owner)} windows, {cpu_seconds() - spent:.0f} s of CPU time", flush=True)
     return dict(x=np.concatenate(rows), nuisance=np.stack(shortcuts), clip=np.array(owner),
                 cpu_seconds=cpu_seconds() - spent)
 

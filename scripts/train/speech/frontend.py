@@ -91,7 +91,9 @@ def loudest(v, k):
 
 
 class Level(nn.Module):
-    """High-pass at about 60 Hz, then scale so that active frames have RMS 0.05.
+    """High-pass at about 60 Hz, then scale so that active frames have RMS 0.05;
+    also `audible`, [N]: 1, falling to 0 where that RMS is below 1.2e-4 (-78 dBFS),
+    as silence and rounding noise are nothing to judge.
 
     The low band is a 17-tap Hann average of 1 ms block means, interpolated
     linearly. Active frames (20 ms) lie within 35 dB of the 95th percentile.
@@ -118,7 +120,7 @@ class Level(nn.Module):
         energy = (x * x).reshape(-1, 200, 320).mean(2) + 1e-10
         active = (energy > loudest(energy, 10) * 10 ** -3.5).float()
         rms = torch.sqrt((energy * active).sum(1, keepdim=True) / active.sum(1, keepdim=True).clamp(min=1))
-        return x * (0.05 / (rms + 1e-5))
+        return x * (0.05 / (rms + 1e-5)), ((rms[:, 0] - 2e-5) / 1e-4).clamp(0, 1)
 
 
 def keep_some(mask):

@@ -3,36 +3,30 @@ import torch
 from torch import nn
 
 from cepstral import Cepstral
-from classifier import BOUND, STEP
+from classifier import BOUND, FAMILIAR, STEP, STRANGE
 from frontend import WINDOW, Activity, Level, Spectrum
 from texture import Texture
 
 
 class Features(nn.Module):
-    """[N, 64000] raw windows -> [N, K] statistics. `columns` names them once run."""
+    """[N, 64000] raw windows -> [N, K] statistics and [N] audible (see Level)."""
 
     def __init__(self):
         super().__init__()
         self.level, self.spectrum, self.activity = Level(), Spectrum(), Activity()
         self.cepstral, self.texture = Cepstral(), Texture()
-        self.columns = {}
 
     def forward(self, samples):
-        x = self.level(samples)
+        x, audible = self.level(samples)
         re, im, power = self.spectrum(x)
         active, span = self.activity(power.sum(2))
         named = self.cepstral(power, active, span)
         named.update(self.texture(x, self.spectrum.dft, re, im, power, active, span))
-        if not self.columns:
-            at = 0
-            for name, v in named.items():
-                self.columns[name] = (at, at + v.shape[1])
-                at += v.shape[1]
-        return torch.cat(list(named.values()), dim=1)
+        return torch.cat(list(named.values()), dim=1), audible
 
 
 class Head(nn.Module):
-    """Standardise, clip, and an RBF-SVM: one matrix product and an exponential.
+    """Standardise, clip, and classifier.SVM: one matrix product and an exponential.
 
     The weighted sum runs in double precision: its terms nearly cancel, and in
     single precision the logit would depend on the order of summation.
@@ -52,15 +46,18 @@ class Head(nn.Module):
         a = ((features - self.mean) * self.inverse).clamp(-BOUND, BOUND)
         far = (a * a).sum(1, keepdim=True) + self.norms - 2 * torch.matmul(a, self.coded.float() * STEP)
         near = torch.exp(far.clamp(min=0).double() * -self.gamma)
-        return (torch.matmul(near, self.weights) + self.bias).float()
+        familiar = ((near.amax(1) - STRANGE) / (FAMILIAR - STRANGE)).clamp(0, 1)
+        return ((torch.matmul(near, self.weights) + self.bias) * familiar).float()
 
 
 class Detector(nn.Module):
-    """Input `samples` [N, 64000] float32 at 16 kHz in [-1, 1]; output `logit` [N]."""
+    """Input `samples` [N, 64000] float32 at 16 kHz in [-1, 1]; output `logit`
+    [N], which is 0 for silence."""
 
     def __init__(self, svm):
         super().__init__()
         self.features, self.head = Features(), Head(svm)
 
     def forward(self, samples):
-        return self.head(self.features(samples.reshape(-1, WINDOW)))
+        features, audible = self.features(samples.reshape(-1, WINDOW))
+        return self.head(features) * audible

@@ -50,7 +50,8 @@ def gathered(data, work):
 
 
 def measure(clips, tables, facts):
-    """Out-of-fold scores, calibration, operating points; fills `facts`."""
+    """Out-of-fold scores, calibration, operating points; fills `facts`.
+    -> measurements, P(fake) of each clip per condition."""
     fold = folds.repository_folds(clips)
     scores = train.out_of_fold(clips, tables, fold)
     shortcut = train.out_of_fold(clips, tables, fold, "nuisance")
@@ -61,8 +62,8 @@ def measure(clips, tables, facts):
     facts["drift"] = train.scale_drift(clips, tables, fold)
     facts["measured"] = [m for m, _ in measured]
     print("\n".join(results.measurement_table(measured)), flush=True)
-    z = facts["calibration"]["scale"] * scores["clean"] + facts["calibration"]["bias"]
-    return measured, 1 / (1 + np.exp(-z))
+    scale, bias = facts["calibration"]["scale"], facts["calibration"]["bias"]
+    return measured, {name: 1 / (1 + np.exp(-(scale * s + bias))) for name, s in scores.items()}
 
 
 def final(clips, tables, out, facts):
@@ -93,12 +94,12 @@ def main():
     begin = features.cpu_seconds()
     print(f"{len(clips)} clips, {held} held-out files dropped", flush=True)
     facts = dict(version=VERSION, seed=SEED, held_out=held, sources=export.sources(clips))
-    measured, p_clean = measure(clips, tables, facts)
+    measured, probability = measure(clips, tables, facts)
     path, runtime = final(clips, tables, args.out, facts)
     spent += sum(float(t["cpu_seconds"]) for t in tables.values()) + features.cpu_seconds() - begin
     facts["cpu_minutes"] = round(float(spent) / 60, 1)
     export.write_json(export.card(path, runtime, facts), os.path.join(args.out, "card.json"))
-    results.write(args.results, clips, p_clean, facts, measured)
+    results.write(args.results, clips, probability, facts, measured)
     print({k: facts[k] for k in ("calibration", "operating_points", "drift", "robust", "cost", "cpu_minutes")})
     print(f"model {os.path.getsize(path) / 2**20:.1f} MiB", flush=True)
 

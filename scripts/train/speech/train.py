@@ -5,8 +5,8 @@ import folds
 from classifier import SVM
 from features import CONDITIONS, DEGRADED
 
-DEGRADED_WEIGHT = 0.3  # of all degraded windows of a clip against its clean windows
-TRAINED_ON = ["clean"] + [f"degraded-{k}" for k in range(DEGRADED)]
+# Weight of a clip's windows in each condition that is trained on.
+TRAINED_ON = {"clean": 1.0, "telephone": 0.15, **{f"degraded-{k}": 0.15 for k in range(DEGRADED)}}
 JUDGED_ON = [*CONDITIONS, "degraded-0"]
 
 
@@ -17,11 +17,10 @@ def rows(clips, tables, chosen, column="x"):
     weight[index] = folds.balanced([clips[i] for i in index])
     label = np.array([c["label"] for c in clips])
     x, y, w = [], [], []
-    for name in TRAINED_ON:
+    for name, condition_weight in TRAINED_ON.items():
         owner = tables[name]["clip"]
         take = chosen[owner]
-        share = weight[owner] / np.bincount(owner, minlength=len(clips))[owner]
-        share *= 1 if name == "clean" else DEGRADED_WEIGHT / DEGRADED
+        share = condition_weight * weight[owner] / np.bincount(owner, minlength=len(clips))[owner]
         x.append(tables[name][column][take])
         y.append(label[owner][take])
         w.append(share[take])
@@ -61,8 +60,8 @@ def strict(clips, tables, fold):
 
 
 def scale_drift(clips, tables, fold):
-    """Spread of scores by models on 3/5 against models on 4/5 of the repositories,
-    on the same unseen clips: near 1 means that the score scale does not hang on
+    """Spread of scores by models with one fold fewer against models with all other
+    folds, on the same unseen clips: near 1 means that the score scale does not hang on
     the amount of data, so that calibration carries over to the final model."""
     small, large = [], []
     for f in np.unique(fold):
