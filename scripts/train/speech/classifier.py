@@ -7,6 +7,7 @@ COST, GAMMA = 10.0, 0.15  # gamma is divided by the number of columns
 BOUND = 6.0  # deviations
 STEP = BOUND / 127  # support vectors are kept in 8 bits: a quarter of the size
 STRANGE, FAMILIAR = 0.55, 0.7  # kernel values, see SVM
+LEAST = 0.03  # what remains of a value that means nothing; not 0, so that a self-test on noise tells something
 
 
 class Scaler:
@@ -29,7 +30,7 @@ class SVM:
     """Fits on rows with labels and weights; `score` gives the decision value.
 
     A window unlike every support vector is nothing to judge: its value shrinks
-    to 0 as the largest kernel value falls from FAMILIAR to STRANGE. Speech of
+    to LEAST as the largest kernel value falls from FAMILIAR to STRANGE. Speech of
     unseen repositories lies above 0.74 in every condition; tones, clicks and
     square waves lie below 0.55.
     """
@@ -47,5 +48,5 @@ class SVM:
 
     def score(self, x):
         near = np.exp(-self.gamma * squared_distances(self.scaler(x), self.vectors).astype(np.float64))
-        familiar = np.clip((near.max(1) - STRANGE) / (FAMILIAR - STRANGE), 0, 1)
+        familiar = np.clip((near.max(1) - STRANGE) / (FAMILIAR - STRANGE), LEAST, 1)
         return (near @ self.weights + self.bias) * familiar

@@ -14,7 +14,7 @@ from frontend import RATE, WINDOW
 
 OPSET = 17
 TOLERANCE = 1e-4  # between ONNX Runtime and PyTorch, on the logit
-GOLDEN_TOLERANCE = 1e-3  # between machines
+GOLDEN_TOLERANCE = 1e-4  # between machines; the pattern is noise, whose logit is scaled down
 
 
 def to_onnx(model, example, path):
