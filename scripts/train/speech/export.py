@@ -65,6 +65,7 @@ def robust(runtime):
              "sweep": np.sin(np.cumsum(np.linspace(0.03, 2.5, WINDOW))),
              "mains hum": 0.1 * sum(np.sin(2 * np.pi * 50 * k * t) / k for k in range(1, 8)),
              "white noise": np.random.RandomState(0).uniform(-1, 1, WINDOW),
+             "not a number": 0 * t + np.nan, "infinite": 0 * t - np.inf,
              "beyond full scale": 1e4 * np.sin(2 * np.pi * 440 * t)}
     out = {k: float(run(runtime, v[None].astype(np.float32), 1)[0]) for k, v in cases.items()}
     if not all(np.isfinite(v) for v in out.values()):

@@ -109,6 +109,7 @@ class Level(nn.Module):
         self.register_buffer("between", torch.tensor(weights, dtype=torch.float32))
 
     def forward(self, x):
+        x = torch.where(x.abs() < 1e6, x, torch.zeros_like(x))  # also not-a-number
         x = x - x.mean(1, keepdim=True)
         blocks = x.reshape(-1, WINDOW // 16, 16)
         low = blocks.mean(2).unsqueeze(1)
