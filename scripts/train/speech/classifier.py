@@ -46,6 +46,11 @@ class SVM:
         self.weights = fitted.dual_coef_[0]
         self.bias = float(fitted.intercept_[0])
 
+    def narrowed(self, factor):
+        """The same classifier with its values divided by `factor`."""
+        self.weights, self.bias = self.weights / factor, self.bias / factor
+        return self
+
     def score(self, x):
         near = np.exp(-self.gamma * squared_distances(self.scaler(x), self.vectors).astype(np.float64))
         familiar = np.clip((near.max(1) - STRANGE) / (FAMILIAR - STRANGE), LEAST, 1)

@@ -67,8 +67,9 @@ def measure(clips, tables, facts):
 
 
 def final(clips, tables, out, facts):
-    """Train on everything, export, compare; -> path of the graph."""
-    svm = train.fit(clips, tables, np.ones(len(clips), bool))
+    """Train on everything, bring to the scale of the out-of-fold scores, export,
+    compare; -> path of the graph, its session."""
+    svm = train.fit(clips, tables, np.ones(len(clips), bool)).narrowed(facts["drift"]["final"])
     print(f"final model: {len(svm.vectors)} support vectors of {svm.vectors.shape[1]} statistics", flush=True)
     detector = Detector(svm).eval()
     pick = np.random.RandomState(SEED).choice(len(clips), 20, replace=False)

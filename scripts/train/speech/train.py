@@ -61,8 +61,8 @@ def strict(clips, tables, fold):
 
 def scale_drift(clips, tables, fold):
     """Spread of scores by models with one fold fewer against models with all other
-    folds, on the same unseen clips: near 1 means that the score scale does not hang on
-    the amount of data, so that calibration carries over to the final model."""
+    folds, on the same unseen clips; and `final`, by how much the model of all clips
+    should then spread wider still (a power law in the amount of data)."""
     small, large = [], []
     for f in np.unique(fold):
         test = fold == f
@@ -70,4 +70,6 @@ def scale_drift(clips, tables, fold):
         for keep, into in ((fewer, small), (~test, large)):
             into.append(clip_scores(fit(clips, tables, keep), tables["clean"], test)[test])
     a, b = np.concatenate(small), np.concatenate(large)
-    return dict(deviation=float(b.std() / a.std()), shift=float(b.mean() - a.mean()))
+    wider, k = float(b.std() / a.std()), len(np.unique(fold))
+    exponent = np.log(wider) / np.log((k - 1) / (k - 2))
+    return dict(deviation=wider, shift=float(b.mean() - a.mean()), final=float((k / (k - 1)) ** exponent))
