@@ -21,6 +21,12 @@ def hann(size):
     return np.hanning(size)
 
 
+def keep(module, **values):
+    """Put constants into a module as float32 buffers."""
+    for name, value in values.items():
+        module.register_buffer(name, torch.as_tensor(np.asarray(value), dtype=torch.float32))
+
+
 def dft_matrix(window, size, first, last):
     """[len(window), 2*(last-first)] matrix: windowed cosines, then minus sines."""
     n = np.arange(len(window))[:, None]

@@ -4,7 +4,7 @@ from torch import nn
 
 from cepstral import Cepstral
 from classifier import BOUND, FAMILIAR, LEAST, STEP, STRANGE
-from frontend import WINDOW, Activity, Level, Spectrum
+from frontend import WINDOW, Activity, Level, Spectrum, keep
 from texture import Texture
 
 
@@ -38,11 +38,9 @@ class Head(nn.Module):
 
     def __init__(self, svm):
         super().__init__()
-        put = lambda name, v: self.register_buffer(name, torch.as_tensor(v, dtype=torch.float32))
-        put("mean", svm.scaler.mean)
-        put("inverse", 1 / svm.scaler.deviation)
+        keep(self, mean=svm.scaler.mean, inverse=1 / svm.scaler.deviation,
+             norms=(svm.vectors.astype("float64") ** 2).sum(1))
         self.register_buffer("coded", torch.as_tensor(svm.coded.T.copy()))
-        put("norms", (svm.vectors.astype("float64") ** 2).sum(1))
         self.register_buffer("weights", torch.as_tensor(svm.weights, dtype=torch.float64))
         self.gamma, self.bias = float(svm.gamma), float(svm.bias)
 

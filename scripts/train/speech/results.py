@@ -32,7 +32,8 @@ def measurements(clips, scores, shortcut, unseen):
 
 def measurement_table(measured):
     """Markdown rows of all measurements."""
-    lines = ["| set | condition | genuine / fake | AUC [95 %] | EER | detected at 1 / 5 / 15 % |", "|---|---|---|---|---|---|"]
+    lines = ["| set | condition | genuine / fake | AUC [95 %] | EER | detected at 1 / 5 / 15 % |",
+             "|---|---|---|---|---|---|"]
     for m, rates in measured:
         kind = "shortcuts only, " if m.get("note", "").startswith("Shortcuts") else ""
         lines.append(f"| {kind}{m['set']} | {m['condition']} | {m['real']} / {m['fake']} | {m['auc']:.3f} "
@@ -50,7 +51,8 @@ def share_table(clips, hit, want, key, title):
     rows = collections.defaultdict(list)
     for name in sorted(groups, key=str.lower):
         rows[np.mean(groups[name])].append(f"{name} ({len(groups[name])})")
-    return [f"| called fake | {title} (clips) |", "|---|---|"] + [f"| {k:.0%} | {', '.join(rows[k])} |" for k in sorted(rows)]
+    head = [f"| called fake | {title} (clips) |", "|---|---|"]
+    return head + [f"| {k:.0%} | {', '.join(rows[k])} |" for k in sorted(rows)]
 
 
 def point_table(clips, probability, points):

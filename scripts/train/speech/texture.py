@@ -4,7 +4,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from frontend import (WINDOW, dft_matrix, frames, hann, masked_mean,
+from frontend import (WINDOW, dft_matrix, frames, hann, keep, masked_mean,
                       masked_percentiles, masked_std, split_power)
 
 ENVELOPES = [(200, 1000), (1000, 2000), (2000, 4000), (4000, 7500)]  # Hz
@@ -28,8 +28,7 @@ class Phase(nn.Module):
         ramp = hann(400) * (np.arange(400) - 199.5) / 200
         self.register_buffer("ramp", dft_matrix(ramp, 512, 1, 257))
         turn = 2 * np.pi * np.arange(1, 257) / 512
-        self.register_buffer("cos", torch.tensor(np.cos(turn), dtype=torch.float32))
-        self.register_buffer("sin", torch.tensor(np.sin(turn), dtype=torch.float32))
+        keep(self, cos=np.cos(turn), sin=np.sin(turn))
 
     def forward(self, x, dft, re, im, power, active):
         re, im, power = re[:, ::2], im[:, ::2], power[:, ::2]
@@ -64,12 +63,12 @@ class Periodicity(nn.Module):
             ideal = np.sinc(n * (hi - lo) / 16000) * (hi - lo) / 8000 * np.hanning(131)[1:-1]
             turn = 2 * np.pi * (lo + hi) / 2 * n / 16000
             kernels += [ideal * np.cos(turn), ideal * np.sin(turn)]
-        self.register_buffer("kernels", torch.tensor(np.array(kernels)[:, None], dtype=torch.float32))
+        keep(self, kernels=np.array(kernels)[:, None])
         self.register_buffer("dft", dft_matrix(hann(80), 192, 0, 97))
         f = np.arange(97)[:, None]
         lags = np.concatenate([[0], np.arange(5, 32)])[None]
         inverse = np.cos(2 * np.pi * f * lags / 192) * np.where((f == 0) | (f == 96), 1, 2) / 192
-        self.register_buffer("inverse", torch.tensor(inverse, dtype=torch.float32))
+        keep(self, inverse=inverse)
 
     def forward(self, x, active):
         y = nn.functional.conv1d(x.unsqueeze(1), self.kernels, stride=8, padding=64)
@@ -131,15 +130,11 @@ class Tonal(nn.Module):
         super().__init__()
         k = np.arange(64)
         turn = 2 * np.pi * np.outer(k, k) / 64
-        put = lambda name, m: self.register_buffer(name, torch.tensor(m, dtype=torch.float32))
-        put("window", hann(4096))
-        put("first", np.concatenate([np.cos(turn), -np.sin(turn)]))  # [128, 64]
         twist = 2 * np.pi * np.outer(k, k) / 4096
-        put("cos", np.cos(twist))
-        put("sin", -np.sin(twist))
         fr, fi = np.cos(turn)[:, :32], -np.sin(turn)[:, :32]
-        put("second", np.block([[fr, fi], [-fi, fr]]))  # [128, 64]
-        put("cover", self.coverage())
+        keep(self, window=hann(4096), cos=np.cos(twist), sin=-np.sin(twist), cover=self.coverage(),
+             first=np.concatenate([np.cos(turn), -np.sin(turn)]),  # [128, 64]
+             second=np.block([[fr, fi], [-fi, fr]]))  # [128, 64]
 
     @staticmethod
     def coverage():
