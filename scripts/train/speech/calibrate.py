@@ -1,0 +1,61 @@
+"""Platt scaling and operating points from out-of-fold clip scores."""
+import numpy as np
+from sklearn.linear_model import LogisticRegression
+
+import folds
+import metrics
+
+LEVELS = (("strict", 0.01), ("balanced", 0.05), ("sensitive", 0.15))
+# Share of each condition in calibration and thresholds.
+POOLED = {"clean": 1 / 3, "mp3-64": 1 / 3, "telephone": 1 / 6, "degraded-0": 1 / 6}
+
+
+def pooled(clips, scores):
+    """Labels, scores, weights and repositories of all conditions together. The
+    weights balance labels, repositories and systems within each condition."""
+    label = np.array([c["label"] for c in clips])
+    group = np.array([c["repository"] for c in clips])
+    n = len(POOLED)
+    return (np.tile(label, n), np.concatenate([scores[c] for c in POOLED]),
+            np.concatenate([folds.balanced(clips) * share for share in POOLED.values()]), np.tile(group, n))
+
+
+def platt(label, score, weight):
+    """Scale and bias of log-odds of fake at equal priors."""
+    model = LogisticRegression(C=1e6).fit(score[:, None], label, weight * len(label))
+    return dict(method="platt", scale=float(model.coef_[0, 0]), bias=float(model.intercept_[0]))
+
+
+def weighted_threshold(score, weight, share):
+    """Threshold that at most a share of the weight reaches or exceeds."""
+    order = np.argsort(-score)
+    total = np.cumsum(weight[order]) / weight.sum()
+    first = np.searchsorted(total, share, "right")
+    return float(np.nextafter(score[order[min(first, len(order) - 1)]], np.inf))
+
+
+def detected(label, hit, weight):
+    """Share of the fakes' weight that is hit."""
+    fake = label == 1
+    return float((hit * weight)[fake].sum() / weight[fake].sum())
+
+
+def operating_points(label, score, weight, group, calibration):
+    """Name -> threshold on P(fake), aimed false positives, detection with interval."""
+    p = 1 / (1 + np.exp(-(calibration["scale"] * score + calibration["bias"])))
+    out = {}
+    for name, share in LEVELS:
+        t = weighted_threshold(p[label == 0], weight[label == 0], share)
+        hit = p >= t
+        spread = [detected(label[i], hit[i], weight[i]) for i in metrics.resamples(label, group)]
+        out[name] = dict(false_positive_rate=share, threshold=t, detection_rate=detected(label, hit, weight),
+                         detection_interval=metrics.interval(spread))
+    return out
+
+
+def false_positives(clips, p, points):
+    """Level -> plain and balanced share of genuine clips called fake."""
+    real = np.array([c["label"] for c in clips]) == 0
+    w = folds.balanced(clips)[real]
+    hits = {name: p[real] >= point["threshold"] for name, point in points.items()}
+    return {name: (float(h.mean()), float((h * w).sum() / w.sum())) for name, h in hits.items()}

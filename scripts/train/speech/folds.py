@@ -1,0 +1,47 @@
+"""Folds by repository, and weights that balance labels, repositories and systems."""
+import numpy as np
+
+CORPORA = ("LJSpeech", "VCTK", "LibriSpeech")
+
+
+def repository_folds(clips, k=5, seed=0):
+    """Fold number of each clip; a repository lies in one fold, labels are spread."""
+    names = np.array([c["repository"] for c in clips])
+    label = np.array([c["label"] for c in clips])
+    count = {n: np.array([((names == n) & (label == q)).sum() for q in (0, 1)]) for n in sorted(set(names))}
+    order = list(count)
+    np.random.RandomState(seed).shuffle(order)
+    order.sort(key=lambda n: -count[n].sum())
+    load, total, home = np.zeros((k, 2)), sum(count.values()) / k, {}
+    for n in order:
+        growth = ((load + count[n]) / total) ** 2 - (load / total) ** 2
+        home[n] = int(np.argmin(growth.sum(1)))
+        load[home[n]] += count[n]
+    return np.array([home[n] for n in names])
+
+
+def strict_splits(clips, fold):
+    """(train, test) masks where LJSpeech, VCTK or LibriSpeech is wholly unseen as well."""
+    home = np.array([c["corpus"] for c in clips])
+    for i, name in enumerate(CORPORA):
+        test = home == name
+        shared = {c["repository"] for c, t in zip(clips, test) if t}
+        train = np.array([c["repository"] not in shared for c in clips]) & ~test
+        if 0 < len({c["label"] for c, t in zip(clips, test) if t}):
+            yield name, train, test
+
+
+def balanced(clips, power=0.5):
+    """Weight of each clip: each label sums to 1/2; inside a label, n clips of one
+    repository and system weigh n**power; repositories with both labels, which
+    carry the least style, count double."""
+    label = np.array([c["label"] for c in clips])
+    group = np.array([f"{c['repository']}|{c['system']}|{c['label']}" for c in clips])
+    _, inverse, n = np.unique(group, return_inverse=True, return_counts=True)
+    w = (n.astype(float) ** (power - 1))[inverse]
+    names = np.array([c["repository"] for c in clips])
+    both = {r for r in set(names) if len(set(label[names == r])) == 2}
+    w *= np.array([2.0 if r in both else 1.0 for r in names])
+    for q in (0, 1):
+        w[label == q] *= 0.5 / w[label == q].sum()
+    return w

@@ -1,0 +1,109 @@
+"""Train, measure and export the built-in synthetic-speech model.
+
+python run.py --data FOLDER_OF_TARS --weights FOLDER --work DIR --out MODEL_FOLDER
+
+Steps: gather, features, train, measure, calibrate, export. The work folder
+keeps the features, so that a second run skips them; empty it after a change of
+the data, the degradations or the features.
+"""
+import argparse
+import os
+import pickle
+import sys
+
+import numpy as np
+import torch
+
+import audio
+import calibrate
+import export
+import features
+import folds
+import gather
+import results
+import train
+from model import Detector
+
+VERSION = "0.1.0"
+SEED = 7
+
+
+def arguments():
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("--data", required=True, help="folder with speech.tar, speech2.tar and held-out.sha256")
+    p.add_argument("--weights", help="folder of pretrained weights; this recipe starts from none")
+    p.add_argument("--work", required=True, help="folder for intermediate data, outside the repository")
+    p.add_argument("--out", required=True, help="folder for model.onnx and card.json")
+    p.add_argument("--results", default=os.path.join(os.path.dirname(os.path.abspath(__file__)), "RESULTS.md"))
+    return p.parse_args()
+
+
+def gathered(data, work):
+    """The clips, kept in the work folder; -> clips, held-out files dropped, CPU seconds."""
+    path = os.path.join(work, "clips.pickle")
+    if not os.path.exists(path):
+        clips, held = gather.gather(data)
+        with open(path, "wb") as f:
+            pickle.dump((clips, held, features.cpu_seconds()), f)
+    with open(path, "rb") as f:
+        return pickle.load(f)
+
+
+def measure(clips, tables, facts):
+    """Out-of-fold scores, calibration, operating points; fills `facts`.
+    -> measurements, P(fake) of each clip per condition."""
+    fold = folds.repository_folds(clips)
+    scores = train.out_of_fold(clips, tables, fold)
+    shortcut = train.out_of_fold(clips, tables, fold, "nuisance")
+    measured = results.measurements(clips, scores, {"clean": shortcut["clean"]}, train.strict(clips, tables, fold))
+    label, score, weight, group = calibrate.pooled(clips, scores)
+    facts["calibration"] = calibrate.platt(label, score, weight)
+    facts["operating_points"] = calibrate.operating_points(label, score, weight, group, facts["calibration"])
+    facts["drift"] = train.scale_drift(clips, tables, fold)
+    facts["measured"] = [m for m, _ in measured]
+    print("\n".join(results.measurement_table(measured)), flush=True)
+    scale, bias = facts["calibration"]["scale"], facts["calibration"]["bias"]
+    return measured, {name: 1 / (1 + np.exp(-(scale * s + bias))) for name, s in scores.items()}
+
+
+def final(clips, tables, out, facts):
+    """Train on everything, bring to the scale of the out-of-fold scores, export,
+    compare; -> path of the graph, its session."""
+    svm = train.fit(clips, tables, np.ones(len(clips), bool)).narrowed(facts["drift"]["final"])
+    print(f"final model: {len(svm.vectors)} support vectors of {svm.vectors.shape[1]} statistics", flush=True)
+    detector = Detector(svm).eval()
+    pick = np.random.RandomState(SEED).choice(len(clips), 20, replace=False)
+    real_windows = np.concatenate([audio.windows(clips[i]["sound"], 1) for i in pick])
+    with torch.no_grad():
+        reference = detector(torch.from_numpy(real_windows)).numpy()
+    os.makedirs(out, exist_ok=True)
+    path = os.path.join(out, "model.onnx")
+    export.to_onnx(detector, real_windows, path)
+    runtime = export.session(path)
+    facts["difference"] = export.compare(runtime, reference, real_windows)
+    facts["robust"] = export.robust(runtime)
+    facts["cost"] = export.cost(runtime, real_windows)
+    return path, runtime
+
+
+def main():
+    args = arguments()
+    torch.set_num_threads(1)
+    os.makedirs(args.work, exist_ok=True)
+    clips, held, spent = gathered(args.data, args.work)
+    tables = features.tables(clips, args.work, SEED)
+    begin = features.cpu_seconds()
+    print(f"{len(clips)} clips, {held} held-out files dropped", flush=True)
+    facts = dict(version=VERSION, seed=SEED, held_out=held, sources=export.sources(clips))
+    measured, probability = measure(clips, tables, facts)
+    path, runtime = final(clips, tables, args.out, facts)
+    spent += sum(float(t["cpu_seconds"]) for t in tables.values()) + features.cpu_seconds() - begin
+    facts["cpu_minutes"] = round(float(spent) / 60, 1)
+    export.write_json(export.card(path, runtime, facts), os.path.join(args.out, "card.json"))
+    results.write(args.results, clips, probability, facts, measured)
+    print({k: facts[k] for k in ("calibration", "operating_points", "drift", "robust", "cost", "cpu_minutes")})
+    print(f"model {os.path.getsize(path) / 2**20:.1f} MiB", flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
