@@ -54,12 +54,12 @@ def canonical(pixels, lossy):
 
 
 def pad(pixels, side=TILE):
-    """Reflects the right and lower edge outwards until both sides reach side."""
-    while min(pixels.shape[:2]) < side:
-        height, width = pixels.shape[:2]
-        down, right = (min(max(0, side - v), v - 1) for v in (height, width))
-        pixels = np.pad(pixels, ((0, down), (0, right), (0, 0)), mode="reflect")
-    return pixels
+    """Reflects the right and lower edge outwards, without repeating it, until both sides reach side."""
+    height, width = pixels.shape[:2]
+    if min(height, width) >= side:
+        return pixels
+    down, right = max(0, side - height), max(0, side - width)
+    return cv2.copyMakeBorder(np.ascontiguousarray(pixels), 0, down, 0, right, cv2.BORDER_REFLECT_101)
 
 
 def tile_grid(width, height, tiles):
