@@ -17,10 +17,12 @@ STUDY = pipeline.Study(
     data=data,
     preprocessing={"margin": data.MARGIN},
     training={
-        "steps": 300, "batch": 16, "frozen": 20, "rates": (3e-4, 3e-4), "decay": 0.05, "dropout": 0.2, "probe": 1e-3,
+        "steps": 200, "batch": 16, "frozen": 20, "rates": (5e-4, 5e-4), "decay": 0.05, "dropout": 0.2, "probe": 1e-3,
     },
     seed=1,
+    fold_seed=2,
     views=2,
+    folds=(3, 4, 2, 1, 0),
 )
 
 

@@ -4,6 +4,8 @@ from collections import Counter
 
 import numpy as np
 
+MADE = 0.3
+
 
 def groups(items):
     """The group of each item: repositories that share a generator are one group.
@@ -42,10 +44,13 @@ def folds(items, count):
 
 
 def sampling_weights(items):
-    """Classes equal; inside a class each (repository, generator) counts by the root of its size."""
+    """Classes equal; inside a class each (repository, generator) counts by the root of its size.
+
+    What the script made itself counts MADE times as much as what it found.
+    """
     keys = [(i.fake, i.repository, i.generator) for i in items]
     size = Counter(keys)
-    weights = np.array([size[k] ** -0.5 for k in keys])
+    weights = np.array([size[k] ** -0.5 * (MADE if i.made else 1) for k, i in zip(keys, items)])
     labels = np.array([i.fake for i in items])
     for label in (0, 1):
         weights[labels == label] /= weights[labels == label].sum()
