@@ -12,7 +12,8 @@ STUDY = pipeline.Study(
     name="deepfaked-face",
     version="0.1.0",
     task="face-manipulation",
-    description="Judges one face: MobileNetV2 fine-tuned on manipulated, generated and self-blended faces and on genuine ones.",
+    description="Judges one face: MobileNetV2 fine-tuned on manipulated, generated and self-blended faces and on genuine ones. "
+    "Experimental: on methods and sources it has not seen it ranks little better than chance.",
     recipe="scripts/train/face",
     data=data,
     preprocessing={"margin": data.MARGIN},
