@@ -12,7 +12,8 @@ STUDY = pipeline.Study(
     name="deepfaked-image",
     version="0.1.0",
     task="image-synthesis",
-    description="Judges a picture as a whole: MobileNetV2 fine-tuned on tiles of generated pictures and of photographs.",
+    description="Judges a picture as a whole: MobileNetV2 fine-tuned on tiles of generated pictures and of photographs. "
+    "A first version: about two times in three it ranks an unseen generator's picture above an unseen source's.",
     recipe="scripts/train/image",
     data=data,
     preprocessing={"tiles": data.TILES},
@@ -23,7 +24,7 @@ STUDY = pipeline.Study(
     seed=0,
     fold_seed=0,
     views=3,
-    folds=(3, 4),
+    folds=(3, 4, 2, 1, 0),
 )
 
 
