@@ -1,0 +1,1 @@
+"""What the picture and the face model share: canonical pictures, folds, training, figures, export."""

@@ -1,0 +1,121 @@
+"""MobileNetV2 1.0/224 with ImageNet weights as a float PyTorch module.
+
+The weights come out of a TensorFlow Lite file that was quantised after
+training; they are dequantised here. Batch norm is already folded into the
+convolutions. Padding is TensorFlow's SAME: at stride 2 there is one more row
+below and one more column on the right.
+"""
+
+import numpy as np
+import tflite
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+OPERATORS = {v: k for k, v in vars(tflite.BuiltinOperator).items() if isinstance(v, int)}
+TYPES = {
+    tflite.TensorType.INT8: np.int8,
+    tflite.TensorType.INT32: np.int32,
+    tflite.TensorType.UINT8: np.uint8,
+    tflite.TensorType.FLOAT32: np.float32,
+}
+FEATURES = 1280  # channels of the last feature map
+
+
+class Convolution(nn.Module):
+    """A convolution with SAME padding and, where the graph has it, ReLU6."""
+
+    def __init__(self, weight, bias, stride, depthwise, relu6, size):
+        super().__init__()
+        weight = torch.tensor(weight)
+        weight = weight.permute(3, 0, 1, 2) if depthwise else weight.permute(0, 3, 1, 2)
+        outputs, kernel = weight.shape[0], weight.shape[2]
+        inputs = outputs if depthwise else weight.shape[1]
+        self.conv = nn.Conv2d(inputs, outputs, kernel, stride, groups=outputs if depthwise else 1)
+        self.conv.weight.data, self.conv.bias.data = weight.contiguous(), torch.tensor(bias)
+        self.relu6 = relu6
+        total = max((-(-size // stride) - 1) * stride + kernel - size, 0)
+        self.padding = (total // 2, total - total // 2) * 2
+
+    def forward(self, x):
+        """Convolves x, N×C×H×W; the side must be the one the module was built for."""
+        if any(self.padding):
+            x = F.pad(x, self.padding)
+        x = self.conv(x)
+        return F.hardtanh(x, 0.0, 6.0) if self.relu6 else x
+
+
+class Backbone(nn.Module):
+    """The graph up to global pooling: N×3×S×S in [-1, 1] to N×1280×S/32×S/32."""
+
+    def __init__(self, layers, inputs):
+        super().__init__()
+        self.layers, self.inputs = nn.ModuleList(layers), inputs
+
+    def forward(self, x):
+        """Runs the layers; each takes one earlier output, or adds two of them."""
+        done = [x]
+        for layer, arguments in zip(self.layers, self.inputs):
+            values = [done[a] for a in arguments]
+            done.append(layer(values[0]) if len(values) == 1 else values[0] + values[1])
+        return done[-1]
+
+
+class TensorFlowLite:
+    """Reads a TensorFlow Lite graph."""
+
+    def __init__(self, path):
+        with open(path, "rb") as file:
+            self.model = tflite.Model.GetRootAsModel(file.read(), 0)
+        self.graph = self.model.Subgraphs(0)
+
+    def values(self, index):
+        """The dequantised values of a constant tensor."""
+        tensor = self.graph.Tensors(index)
+        raw = self.model.Buffers(tensor.Buffer()).DataAsNumpy().tobytes()
+        array = np.frombuffer(raw, TYPES[tensor.Type()]).reshape(tensor.ShapeAsNumpy())
+        quantisation = tensor.Quantization()
+        shape = [1] * array.ndim
+        shape[quantisation.QuantizedDimension()] = -1
+        return (array * quantisation.ScaleAsNumpy().reshape(shape)).astype(np.float32)
+
+    def operators(self):
+        """Yields (kind, operator) in order of execution."""
+        for n in range(self.graph.OperatorsLength()):
+            operator = self.graph.Operators(n)
+            code = self.model.OperatorCodes(operator.OpcodeIndex())
+            yield OPERATORS[max(code.BuiltinCode(), code.DeprecatedBuiltinCode())], operator
+
+    def convolution(self, kind, operator, size):
+        """The PyTorch twin of a convolution on maps of the given side."""
+        depthwise = kind == "DEPTHWISE_CONV_2D"
+        options = (tflite.DepthwiseConv2DOptions if depthwise else tflite.Conv2DOptions)()
+        table = operator.BuiltinOptions()
+        options.Init(table.Bytes, table.Pos)
+        arguments = operator.InputsAsNumpy()
+        relu6 = options.FusedActivationFunction() == tflite.ActivationFunctionType.RELU6
+        weight, bias = self.values(arguments[1]), self.values(arguments[2])
+        return Convolution(weight, bias, options.StrideW(), depthwise, relu6, size)
+
+
+def build(path, size=224):
+    """The backbone of the file for pictures of size×size, in eval mode."""
+    source = TensorFlowLite(path)
+    layers, inputs, place, sides = [], [], {}, [size]
+    for kind, operator in source.operators():
+        arguments = operator.InputsAsNumpy()
+        if kind in ("CONV_2D", "DEPTHWISE_CONV_2D"):
+            inputs.append([place.get(arguments[0], 0)])
+            layers.append(source.convolution(kind, operator, sides[inputs[-1][0]]))
+            stride = layers[-1].conv.stride[0]
+        elif kind == "ADD":
+            inputs.append([place[a] for a in arguments])
+            layers.append(nn.Identity())
+            stride = 1
+        elif kind == "MEAN":
+            break
+        else:
+            continue
+        sides.append(-(-sides[inputs[-1][0]] // stride))
+        place[operator.OutputsAsNumpy()[0]] = len(layers)
+    return Backbone(layers, inputs).eval()

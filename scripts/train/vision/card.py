@@ -1,0 +1,67 @@
+"""The card beside a model, and the command line the training scripts share."""
+
+import argparse
+import json
+import os
+from pathlib import Path
+
+from vision import export
+
+START = (
+    "MobileNetV2 1.0/224, ImageNet, tf2_mobilenet_v2_1.0_224_ptq.tflite of google-coral/test_data "
+    "at 104342d2d348 (Apache-2.0), dequantised"
+)
+BACKBONE = "mobilenet_v2/tf2_mobilenet_v2_1.0_224_ptq.tflite"
+LICENCES = {
+    "code": "Apache-2.0",
+    "weights": "Apache-2.0",
+    "data": "The training media belong to third parties; they were used for training and measuring only, "
+    "are not distributed, and are listed under training.",
+}
+
+
+def arguments(description):
+    """The options of a training script."""
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("--data", required=True, type=Path, help="folder of the archives and held-out.sha256")
+    parser.add_argument("--weights", required=True, type=Path, help="folder of the published weights")
+    parser.add_argument("--work", required=True, type=Path, help="folder for what is made on the way")
+    parser.add_argument("--out", required=True, type=Path, help="folder of the model")
+    parser.add_argument("--report", type=Path, help="file for the tables; RESULTS.md beside the script if not given")
+    return parser.parse_args()
+
+
+def one_thread():
+    """Keeps every library to one thread, so that a run repeats and leaves the machine usable."""
+    import cv2
+    import torch
+
+    os.environ["OMP_NUM_THREADS"] = "1"
+    torch.set_num_threads(1)
+    cv2.setNumThreads(1)
+
+
+def write(folder, size, fields):
+    """Completes the fields with what is the same for every card, and writes card.json."""
+    model = folder / "model.onnx"
+    card = {
+        "schema": 1,
+        **fields,
+        "file": model.name,
+        "sha256": export.digest(model),
+        "input": {"name": "pixels", "type": "uint8", "shape": [-1, size, size, 3]},
+        "output": {"name": "logit", "type": "float32", "shape": [-1]},
+        "licences": LICENCES,
+        "golden": export.golden(model, size),
+    }
+    (folder / "card.json").write_text(json.dumps(card, indent=2, ensure_ascii=False) + "\n")
+
+
+def keep(path, make):
+    """What make() returns, kept as a NumPy archive, so that an interrupted run goes on."""
+    import numpy as np
+
+    if not path.exists():
+        np.savez(path, **make())
+    with np.load(path) as archive:
+        return dict(archive)

@@ -1,0 +1,98 @@
+"""The detector network and its training."""
+
+import copy
+
+import numpy as np
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+from sklearn.linear_model import LogisticRegression
+from sklearn.preprocessing import StandardScaler
+
+from vision.backbone import FEATURES, build
+
+
+class Detector(nn.Module):
+    """Backbone, mean and deviation of the last feature map, one linear layer: the log-odds of fake."""
+
+    def __init__(self, weights, size):
+        super().__init__()
+        self.backbone = build(weights, size)
+        self.head = nn.Linear(2 * FEATURES, 1)
+
+    def pooled(self, x):
+        """N×2560: mean and deviation of each channel of the last feature map."""
+        maps = self.backbone(x)
+        mean = maps.mean((2, 3))
+        variance = (maps - mean[:, :, None, None]).square().mean((2, 3))
+        return torch.cat([mean, torch.sqrt(variance + 1e-4)], 1)
+
+    def forward(self, x, dropout=0.0):
+        """N×3×S×S in [-1, 1] to N log-odds."""
+        return self.head(F.dropout(self.pooled(x), dropout, self.training))[:, 0]
+
+
+def tensor(rows):
+    """N×S×S×3 uint8 to what the network takes."""
+    x = torch.from_numpy(np.ascontiguousarray(rows)).permute(0, 3, 1, 2).float() / 127.5 - 1
+    return x.contiguous(memory_format=torch.channels_last)
+
+
+def logits(detector, rows, batch=16):
+    """Log-odds of uint8 rows."""
+    with torch.no_grad():
+        parts = [detector(tensor(rows[i : i + batch])) for i in range(0, len(rows), batch)]
+    return torch.cat(parts).numpy()
+
+
+def pooled_features(detector, rows):
+    """Pooled features of uint8 rows."""
+    with torch.no_grad():
+        return detector.pooled(tensor(rows)).numpy()
+
+
+def probe(detector, features, labels, weights, strength):
+    """Sets the head to a logistic regression on the features (Kumar et al., 2022: probe, then tune)."""
+    if not strength:  # no probe: tuning starts at zero
+        detector.head.weight.data.zero_(), detector.head.bias.data.zero_()
+        return
+    scaler = StandardScaler().fit(features)
+    model = LogisticRegression(C=strength, max_iter=500)
+    model.fit(scaler.transform(features), labels, sample_weight=weights * len(labels))
+    slope = model.coef_[0] / scaler.scale_
+    detector.head.weight.data = torch.tensor(slope[None], dtype=torch.float32)
+    detector.head.bias.data = torch.tensor([model.intercept_[0] - slope @ scaler.mean_], dtype=torch.float32)
+
+
+def freeze(detector, layers):
+    """Keeps the first layers of the backbone as they are; returns what is trained."""
+    for layer in detector.backbone.layers[:layers]:
+        layer.requires_grad_(False)
+    return [p for p in detector.backbone.parameters() if p.requires_grad]
+
+
+def fine_tune(detector, draw, options, seed):
+    """Trains a copy on options["steps"] batches; draw(random) gives one (uint8 picture, label)."""
+    torch.manual_seed(seed)
+    random = np.random.RandomState(seed)
+    net = copy.deepcopy(detector).to(memory_format=torch.channels_last).train()
+    tuned = freeze(net, options["frozen"])
+    optimiser = torch.optim.AdamW(
+        [{"params": tuned}, {"params": net.head.parameters()}], lr=0.0, weight_decay=options["decay"]
+    )
+    running = 0.0
+    for step in range(options["steps"]):
+        warm = min(1, (step + 1) / 30) * 0.5 * (1 + np.cos(np.pi * step / options["steps"]))
+        for group, rate in zip(optimiser.param_groups, options["rates"]):
+            group["lr"] = rate * warm
+        rows, labels = zip(*(draw(random) for _ in range(options["batch"])))
+        truth = torch.tensor(labels).float() * 0.9 + 0.05
+        loss = F.binary_cross_entropy_with_logits(net(tensor(np.stack(rows)), options["dropout"]), truth)
+        optimiser.zero_grad()
+        loss.backward()
+        nn.utils.clip_grad_norm_([p for g in optimiser.param_groups for p in g["params"]], 1.0)
+        optimiser.step()
+        running += (loss.item() - running) / min(step + 1, 50)
+        if (step + 1) % 50 == 0:
+            print(f"  step {step + 1}: loss {running:.3f}", flush=True)
+    return net.eval().requires_grad_(False)

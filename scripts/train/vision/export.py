@@ -1,0 +1,73 @@
+"""ONNX export, its check against PyTorch, and the golden output."""
+
+import hashlib
+
+import numpy as np
+import onnx
+import onnxruntime
+import torch
+import torch.nn as nn
+
+OPSET = 17
+TOLERANCE = 1e-4
+
+
+class Served(nn.Module):
+    """The detector as the service calls it: uint8 N×S×S×3 RGB to float32 N."""
+
+    def __init__(self, detector):
+        super().__init__()
+        self.detector = detector
+
+    def forward(self, pixels):
+        """The log-odds of fake of each row."""
+        return self.detector(pixels.float().div(127.5).sub(1.0).permute(0, 3, 1, 2))
+
+
+def export(detector, path, size):
+    """Writes one self-contained file; the detector must be in eval mode."""
+    served = Served(detector.to(memory_format=torch.contiguous_format)).eval()
+    torch.onnx.export(
+        served, (torch.zeros(2, size, size, 3, dtype=torch.uint8),), str(path), opset_version=OPSET,
+        input_names=["pixels"], output_names=["logit"], dynamo=False,
+        dynamic_axes={"pixels": {0: "n"}, "logit": {0: "n"}},
+    )
+    onnx.checker.check_model(str(path), full_check=True)
+
+
+def session(path):
+    """An ONNX Runtime session on one thread."""
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+
+
+def verify(detector, path, rows):
+    """Compares with PyTorch at batch 1 and 4, prints the table, fails beyond the tolerance."""
+    served, graph = Served(detector).eval(), session(path)
+    with torch.no_grad():
+        expected = served(torch.from_numpy(rows)).numpy()
+    run = lambda part: graph.run(None, {"pixels": part})[0]
+    one = np.concatenate([run(rows[i : i + 1]) for i in range(len(rows))])
+    four = np.concatenate([run(rows[i : i + 4]) for i in range(0, len(rows), 4)])
+    print("row  pytorch      batch 1      batch 4      largest difference")
+    for i, values in enumerate(zip(expected, one, four)):
+        print("%3d  %+.6f  %+.6f  %+.6f  %.1e" % (i, *values, max(abs(values[1] - values[0]), abs(values[2] - values[0]))))
+    worst = float(max(np.abs(one - expected).max(), np.abs(four - expected).max()))
+    print(f"largest difference {worst:.1e}, allowed {TOLERANCE:.0e}")
+    if worst > TOLERANCE:
+        raise SystemExit("the exported graph does not agree with PyTorch")
+
+
+def golden(path, size):
+    """The output for one row filled by the pattern "lcg"."""
+    index = np.arange(size * size * 3, dtype=np.uint64)
+    row = ((index * 2654435761 + 1013904223) % 2**32 >> 24).astype(np.uint8).reshape(1, size, size, 3)
+    output = session(path).run(None, {"pixels": row})[0]
+    return {"pattern": "lcg", "output": round(float(output[0]), 6), "tolerance": 1e-3}
+
+
+def digest(path):
+    """SHA-256 of the file, lower-case hex."""
+    with open(path, "rb") as file:
+        return hashlib.sha256(file.read()).hexdigest()

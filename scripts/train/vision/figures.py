@@ -1,0 +1,77 @@
+"""Figures: AUC, equal error rate, intervals, calibration, operating points."""
+
+import numpy as np
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import roc_auc_score, roc_curve
+
+from vision.folds import equal_weights
+
+ROUNDS = 1000
+POINTS = {"strict": 0.01, "balanced": 0.05, "sensitive": 0.15}
+
+
+def equal_error_rate(labels, scores):
+    """Where the shares of false positives and of misses meet."""
+    false_positives, detected, _ = roc_curve(labels, scores)
+    nearest = np.argmin(np.abs(false_positives - (1 - detected)))
+    return float((false_positives[nearest] + 1 - detected[nearest]) / 2)
+
+
+def resamples(labels, repositories, rounds=ROUNDS, seed=0):
+    """Yields indices of bootstrap samples: repositories are drawn, inside each class, with all they have."""
+    random = np.random.RandomState(seed)
+    parts = {0: [], 1: []}
+    for key in sorted(set(zip(labels, repositories))):
+        rows = [i for i, k in enumerate(zip(labels, repositories)) if k == key]
+        parts[key[0]].append(np.array(rows))
+    for _ in range(rounds):
+        drawn = [p[i] for p in parts.values() if p for i in random.randint(0, len(p), len(p))]
+        yield np.concatenate(drawn)
+
+
+def interval(values):
+    """The middle 95 %."""
+    low, high = np.quantile(values, [0.025, 0.975])
+    return [round(float(low), 3), round(float(high), 3)]
+
+
+def measure(labels, scores, repositories, set_name, condition, note=""):
+    """One Measurement of the card."""
+    labels, scores = np.asarray(labels), np.asarray(scores)
+    again = [roc_auc_score(labels[i], scores[i]) for i in resamples(labels, repositories)]
+    result = {
+        "set": set_name, "condition": condition,
+        "auc": round(float(roc_auc_score(labels, scores)), 3), "auc_interval": interval(again),
+        "eer": round(equal_error_rate(labels, scores), 3),
+        "real": int((labels == 0).sum()), "fake": int((labels == 1).sum()),
+    }
+    return result | ({"note": note} if note else {})
+
+
+def calibrate(labels, scores, repositories):
+    """Platt scaling (1999), classes and repositories counting equally: log-odds = scale*score + bias."""
+    weights = equal_weights(labels, repositories)
+    model = LogisticRegression(C=1e6, max_iter=1000)
+    model.fit(np.asarray(scores)[:, None], labels, sample_weight=weights * len(labels))
+    return {"method": "platt", "scale": float(model.coef_[0, 0]), "bias": float(model.intercept_[0])}
+
+
+def probability(calibration, scores):
+    """P(fake) at equal priors."""
+    return 1 / (1 + np.exp(-(calibration["scale"] * np.asarray(scores) + calibration["bias"])))
+
+
+def operating_points(labels, chances, repositories):
+    """Thresholds on P(fake) by the share of genuine items above them, and what they catch."""
+    labels, chances = np.asarray(labels), np.asarray(chances)
+    samples = list(resamples(labels, repositories))
+    points = {}
+    for name, rate in POINTS.items():
+        threshold = round(float(np.quantile(chances[labels == 0], 1 - rate)), 4)
+        caught = chances >= threshold
+        again = [caught[i][labels[i] == 1].mean() for i in samples]
+        points[name] = {
+            "false_positive_rate": rate, "threshold": threshold,
+            "detection_rate": round(float(caught[labels == 1].mean()), 3), "detection_interval": interval(again),
+        }
+    return points

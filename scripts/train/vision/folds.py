@@ -1,0 +1,64 @@
+"""Folds that keep repositories and generators together, and weights."""
+
+from collections import Counter
+
+import numpy as np
+
+MADE = 0.3
+
+
+def groups(items):
+    """The group of each item: repositories that share a generator are one group.
+
+    What the script made itself goes with the repository it was made from.
+    """
+    parent = {}
+
+    def find(node):
+        while parent.setdefault(node, node) != node:
+            node = parent[node]
+        return node
+
+    for item in items:
+        if item.made:
+            continue
+        roots = sorted([find(("repository", item.repository)), find(("generator", item.label, item.generator))])
+        parent[roots[1]] = roots[0]
+    return [find(("repository", item.repository)) for item in items]
+
+
+def folds(items, count):
+    """A fold for each item: groups are kept whole, both classes spread evenly, big groups first."""
+    group_of = groups(items)
+    sizes = {}
+    for item, group in zip(items, group_of):
+        sizes.setdefault(group, np.zeros(2))[item.fake] += not item.made
+    total = sum(sizes.values())
+    load, chosen = np.zeros((count, 2)), {}
+    for group, size in sorted(sizes.items(), key=lambda pair: (-pair[1].sum(), pair[0])):
+        share = size / total
+        growth = ((load + share) ** 2).sum(1) - (load**2).sum(1)
+        chosen[group] = int(growth.argmin())
+        load[chosen[group]] += share
+    return np.array([chosen[group] for group in group_of])
+
+
+def sampling_weights(items):
+    """Classes equal; inside a class each (repository, generator) counts by the root of its size.
+
+    What the script made itself counts MADE times as much as what it found.
+    """
+    keys = [(i.fake, i.repository, i.generator) for i in items]
+    size = Counter(keys)
+    weights = np.array([size[k] ** -0.5 * (MADE if i.made else 1) for k, i in zip(keys, items)])
+    labels = np.array([i.fake for i in items])
+    for label in (0, 1):
+        weights[labels == label] /= weights[labels == label].sum()
+    return weights / weights.sum()
+
+
+def equal_weights(labels, repositories):
+    """Classes equal, and inside a class all repositories equal."""
+    size = Counter(zip(labels, repositories))
+    classes = Counter(label for label, _ in size)
+    return np.array([1 / size[k] / classes[k[0]] for k in zip(labels, repositories)])

@@ -1,0 +1,61 @@
+"""The tables of RESULTS.md."""
+
+import numpy as np
+
+HEADER = """# {title}
+
+Written by `run.py`. Every score is out of fold: the model that gave it had seen neither the repository
+nor any generator or source of that name. {conditions}
+
+"""
+
+
+def measurements(rows):
+    """The measurements of a card as a table."""
+    lines = ["| set | condition | AUC [95 %] | EER | real | fake |", "|---|---|---|---|---|---|"]
+    for m in rows:
+        low, high = m["auc_interval"]
+        lines.append(
+            f"| {m['set']} | {m['condition']} | {m['auc']:.3f} [{low:.2f}, {high:.2f}] | {m['eer']:.2f} | {m['real']} | {m['fake']} |"
+        )
+    return "\n".join(lines) + "\n"
+
+
+def points(table):
+    """The operating points as a table."""
+    lines = ["| level | false positives | threshold on P(fake) | detected [95 %] |", "|---|---|---|---|"]
+    for name, p in table.items():
+        low, high = p["detection_interval"]
+        lines.append(
+            f"| {name} | {p['false_positive_rate']:.0%} | {p['threshold']:.3f} | {p['detection_rate']:.2f} [{low:.2f}, {high:.2f}] |"
+        )
+    return "\n".join(lines) + "\n"
+
+
+def per_source(items, chances, table, fake):
+    """Share called fake at the balanced and the sensitive threshold, one row a generator or source.
+
+    chances is N×conditions; the two figures of a cell are those of the two conditions.
+    """
+    limits = [table[level]["threshold"] for level in ("balanced", "sensitive")]
+    lines = [
+        "| generator or source | repository | n | called fake, balanced | called fake, sensitive |",
+        "|---|---|---|---|---|",
+    ]
+    keys = sorted({(i.generator, i.repository) for i in items if i.fake == fake})
+    for generator, repository in keys:
+        rows = [k for k, i in enumerate(items) if (i.generator, i.repository, i.fake) == (generator, repository, fake)]
+        cells = [" / ".join(f"{share:.2f}" for share in (chances[rows] >= limit).mean(0)) for limit in limits]
+        lines.append(f"| {generator} | {repository} | {len(rows)} | {cells[0]} | {cells[1]} |")
+    return "\n".join(lines) + "\n"
+
+
+def per_fold(items, fold_of, logits):
+    """Spread of the logits fold by fold: they must be on one scale to be pooled."""
+    fake = np.array([i.fake for i in items])
+    lines = ["| fold | real | fake | mean logit of real | of fake | deviation |", "|---|---|---|---|---|---|"]
+    for fold in sorted(set(fold_of)):
+        own = fold_of == fold
+        real, other = logits[own & (fake == 0)], logits[own & (fake == 1)]
+        lines.append(f"| {fold} | {len(real)} | {len(other)} | {real.mean():+.2f} | {other.mean():+.2f} | {logits[own].std():.2f} |")
+    return "\n".join(lines) + "\n"
