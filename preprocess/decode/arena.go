@@ -40,21 +40,6 @@ type Found struct {
 	Duration time.Duration // 0 for a still picture
 }
 
-// FrameRef says where in the output file a frame's pixels lie.
-type FrameRef struct {
-	Offset int64         `json:"offset"` // bytes, a multiple of the page size
-	Width  int           `json:"width"`
-	Height int           `json:"height"`
-	At     time.Duration `json:"at"`
-}
-
-// WindowRef says where in the output file a window's samples lie.
-type WindowRef struct {
-	Offset  int64         `json:"offset"` // bytes, a multiple of the page size
-	Samples int           `json:"samples"`
-	At      time.Duration `json:"at"`
-}
-
 // ErrOutputFull means that a file yields more than the output may hold.
 var ErrOutputFull = errors.New("the output is full")
 
@@ -66,8 +51,8 @@ type Arena struct {
 	limit   int64
 	size    int64
 	pieces  [][]byte
-	frames  []FrameRef
-	windows []WindowRef
+	frames  []preprocess.FrameRef
+	windows []preprocess.WindowRef
 }
 
 // NewArena fills file, which is empty and stays open after Close, with at most
@@ -85,7 +70,7 @@ func (a *Arena) Frame(w, h int, at time.Duration) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	a.frames = append(a.frames, FrameRef{Offset: offset, Width: w, Height: h, At: at})
+	a.frames = append(a.frames, preprocess.FrameRef{Offset: offset, Width: w, Height: h, At: at})
 	return pix, nil
 }
 
@@ -99,15 +84,15 @@ func (a *Arena) Window(n int, at time.Duration) ([]float32, error) {
 	if err != nil {
 		return nil, err
 	}
-	a.windows = append(a.windows, WindowRef{Offset: offset, Samples: n, At: at})
+	a.windows = append(a.windows, preprocess.WindowRef{Offset: offset, Samples: n, At: at})
 	return unsafe.Slice((*float32)(unsafe.Pointer(&raw[0])), n), nil // mapped pages are aligned
 }
 
 // Frames lists the frames made so far, in order.
-func (a *Arena) Frames() []FrameRef { return a.frames }
+func (a *Arena) Frames() []preprocess.FrameRef { return a.frames }
 
 // Windows lists the windows made so far, in order.
-func (a *Arena) Windows() []WindowRef { return a.windows }
+func (a *Arena) Windows() []preprocess.WindowRef { return a.windows }
 
 // Close unmaps every piece: no slice handed out may be used after it. The file
 // keeps what was written.
