@@ -3,11 +3,13 @@
 package decode
 
 import (
+	"errors"
 	"fmt"
 
 	"gocv.io/x/gocv"
 
 	"deepfaked/preprocess"
+	"deepfaked/preprocess/internal/animation"
 )
 
 // prepare sets OpenCV up: one thread, since there are as many children as
@@ -22,6 +24,20 @@ func decodeImage(src Source, out *Arena) (Found, error) {
 		return Found{}, err
 	}
 	defer unmap(data)
+	animated, err := takeApart(src.Format, data)
+	if errors.Is(err, animation.ErrTooLarge) {
+		return Found{}, &preprocess.Error{
+			Code: preprocess.PayloadTooLarge,
+			Message: fmt.Sprintf("The animation has too many frames or too many pixels in all of them; "+
+				"at most %d frames are allowed.", animation.MaxFrames),
+		}
+	}
+	if err != nil {
+		return Found{}, err
+	}
+	if animated != nil {
+		return decodeAnimation(animated, src, out)
+	}
 	mat, err := still(data, src)
 	if err != nil {
 		return Found{}, err
@@ -33,10 +49,24 @@ func decodeImage(src Source, out *Arena) (Found, error) {
 	return Found{Kind: preprocess.Image, Width: mat.Cols(), Height: mat.Rows()}, nil
 }
 
+// takeApart returns nil for pictures that are not animated.
+func takeApart(format preprocess.Format, data []byte) (*animation.Animation, error) {
+	switch format {
+	case preprocess.GIF:
+		return animation.GIF(data)
+	case preprocess.PNG:
+		return animation.PNG(data)
+	case preprocess.WebP:
+		return animation.WebP(data)
+	default:
+		return nil, nil //nolint:nilnil // as documented
+	}
+}
+
 // still decodes one picture, upright, in 8 bits of blue, green and red. The
 // caller closes it.
 func still(data []byte, src Source) (gocv.Mat, error) {
-	mat, err := readMat(data, gocv.IMReadColor|gocv.IMReadIgnoreOrientation)
+	mat, turn, err := rawStill(data, src)
 	if err != nil {
 		return gocv.Mat{}, err
 	}
@@ -44,16 +74,44 @@ func still(data []byte, src Source) (gocv.Mat, error) {
 		closeMat(&mat)
 		return gocv.Mat{}, err
 	}
-	return mat, nil
+	flat, err := onWhite(mat)
+	if err != nil {
+		return gocv.Mat{}, err
+	}
+	return upright(flat, turn)
 }
 
-// lossless says whether the format has not been through a lossy encoder.
+// rawStill decodes one picture as it is stored, and says how it is to be turned.
+func rawStill(data []byte, src Source) (gocv.Mat, orientation, error) {
+	switch src.Format {
+	case preprocess.HEIC:
+		mat, err := decodeHEIC(data)
+		return mat, asStored, err // libheif turns it itself
+	case preprocess.AVIF:
+		return decodeAVIF(data)
+	case preprocess.JPEG:
+		mat, err := decodeJPEG(data)
+		return mat, readOrientation(data, src.Format), err
+	case preprocess.TIFF:
+		turn := readOrientation(data, src.Format)
+		mat, err := decodeTIFF(data)
+		return mat, turn, err
+	case preprocess.PNG:
+		mat, err := decodePNG(data)
+		return mat, readOrientation(data, src.Format), err
+	default:
+		mat, err := readMat(data, gocv.IMReadUnchanged)
+		return mat, readOrientation(data, src.Format), err
+	}
+}
+
+// lossless says whether a picture has not been through a lossy encoder.
 func lossless(format preprocess.Format, data []byte) bool {
 	switch format {
 	case preprocess.JPEG, preprocess.HEIC, preprocess.AVIF:
 		return false
 	case preprocess.WebP:
-		return len(data) > 15 && string(data[12:16]) == "VP8L"
+		return animation.LosslessWebP(data)
 	default:
 		return true
 	}
