@@ -12,8 +12,13 @@ import (
 	"github.com/gen2brain/heic"
 	"gocv.io/x/gocv"
 
+	"deepfaked/preprocess"
 	"deepfaked/preprocess/internal/heif"
 )
+
+// minHEIC is the narrowest picture that the HEIC library reads right: it mistakes
+// the length of lines of planes of less than 64 values, which libheif pads.
+const minHEIC = 128
 
 // decodeHEIC decodes the main picture; libheif, inside of WebAssembly, turns it
 // upright. It drops transparency. The caller closes the result.
@@ -25,6 +30,12 @@ func decodeHEIC(data []byte) (gocv.Mat, error) {
 	img, err := heic.Decode(bytes.NewReader(data))
 	if err != nil {
 		return gocv.Mat{}, fmt.Errorf("decode HEIC: %w", err)
+	}
+	if img.Bounds().Dx() < minHEIC {
+		return gocv.Mat{}, &preprocess.Error{
+			Code:    preprocess.UnsupportedMediaType,
+			Message: fmt.Sprintf("HEIC pictures that are narrower than %d pixels are not supported.", minHEIC),
+		}
 	}
 	return matOf(img, info.Color)
 }

@@ -85,3 +85,15 @@ func whiten(pix []byte) {
 		}
 	}
 }
+
+// whitenPremultiplied is whiten for colours that are multiplied by alpha; the
+// result is opaque.
+func whitenPremultiplied(pix []byte) {
+	for ; len(pix) >= 4; pix = pix[4:] {
+		white := 255 - int(pix[3])
+		for c := range 3 {
+			pix[c] = clamp(int(pix[c]) + white)
+		}
+		pix[3] = 255
+	}
+}

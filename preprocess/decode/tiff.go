@@ -4,6 +4,7 @@ package decode
 
 import (
 	"encoding/binary"
+	"fmt"
 
 	"gocv.io/x/gocv"
 )
@@ -13,7 +14,17 @@ import (
 // mapped) file before, so that all are treated alike.
 func decodeTIFF(data []byte) (gocv.Mat, error) {
 	forgetOrientation(data)
-	return readMat(data, gocv.IMReadUnchanged)
+	mat, err := readMat(data, gocv.IMReadUnchanged)
+	if err != nil || mat.Type() != gocv.MatTypeCV8UC4 {
+		return mat, err
+	}
+	pix, err := mat.DataPtrUint8()
+	if err != nil {
+		closeMat(&mat)
+		return gocv.Mat{}, fmt.Errorf("reach the pixels: %w", err)
+	}
+	whitenPremultiplied(pix) // libtiff multiplies 8-bit colours, and only those
+	return mat, nil
 }
 
 // forgetOrientation makes the orientation of the first page the plain one.
