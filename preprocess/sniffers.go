@@ -138,7 +138,7 @@ func id3(head []byte) Format {
 	if len(head) < 10 || head[3] == 0xff || head[4] == 0xff || (head[6]|head[7]|head[8]|head[9])&0x80 != 0 {
 		return ""
 	}
-	size := 10 + int(head[6])<<21 | int(head[7])<<14 | int(head[8])<<7 | int(head[9])
+	size := 10 + (int(head[6])<<21 | int(head[7])<<14 | int(head[8])<<7 | int(head[9]))
 	if head[5]&0x10 != 0 {
 		size += 10 // a footer
 	}
@@ -179,24 +179,22 @@ func mpegAudio(head []byte) bool {
 	return length > 0 && (length+4 > len(head) || mpegFrame(head[length:]) > 0)
 }
 
-// mpegFrame is the length of the MPEG-1, 2 or 2.5 audio frame (layers 1 to 3)
-// that begins here, or 0. ISO/IEC 11172-3, 2.4.2.3.
+// mpegFrame is the length of the MPEG-1, 2 or 2.5 audio frame of layer 2 or 3
+// that begins here, or 0. Layer 1 is extinct, and looks like the byte order mark
+// of UTF-16. ISO/IEC 11172-3, 2.4.2.3.
 func mpegFrame(b []byte) int {
 	if len(b) < 4 || b[0] != 0xff || b[1]&0xe0 != 0xe0 {
 		return 0
 	}
 	version, layer := b[1]>>3&3, 4-b[1]>>1&3 // version: 0 is 2.5, 2 is 2, 3 is 1
 	bitrate, rate := int(b[2]>>4), int(b[2]>>2&3)
-	if version == 1 || layer == 4 || bitrate == 0 || bitrate == 15 || rate == 3 {
+	if version == 1 || layer == 4 || layer == 1 || bitrate == 0 || bitrate == 15 || rate == 3 {
 		return 0
 	}
 	kbit := mpegBitrate(version == 3, layer, bitrate)
 	hertz := []int{44100, 48000, 32000}[rate] >> map[byte]int{3: 0, 2: 1, 0: 2}[version]
 	padding := int(b[2] >> 1 & 1)
-	switch {
-	case layer == 1:
-		return (12*kbit*1000/hertz + padding) * 4
-	case layer == 3 && version != 3:
+	if layer == 3 && version != 3 {
 		return 72*kbit*1000/hertz + padding
 	}
 	return 144*kbit*1000/hertz + padding
@@ -205,14 +203,10 @@ func mpegFrame(b []byte) int {
 // mpegBitrate is in kbit/s; index is from 1 to 14.
 func mpegBitrate(mpeg1 bool, layer byte, index int) int {
 	switch {
-	case mpeg1 && layer == 1:
-		return 32 * index
 	case mpeg1 && layer == 2:
 		return []int{32, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320, 384}[index-1]
 	case mpeg1:
 		return []int{32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320}[index-1]
-	case layer == 1:
-		return []int{32, 48, 56, 64, 80, 96, 112, 128, 144, 160, 176, 192, 224, 256}[index-1]
 	}
 	return []int{8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160}[index-1]
 }

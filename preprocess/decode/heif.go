@@ -51,8 +51,33 @@ func decodeAVIF(data []byte) (gocv.Mat, orientation, error) {
 	if err != nil {
 		return gocv.Mat{}, asStored, fmt.Errorf("decode AVIF: %w", err)
 	}
+	if p, ok := img.(*image.RGBA); ok && !drawnOn(p.Pix, 4, info.Alpha) {
+		return gocv.Mat{}, asStored, errNothingDecoded
+	}
+	if p, ok := img.(*image.RGBA64); ok && !drawnOn(p.Pix, 8, info.Alpha) {
+		return gocv.Mat{}, asStored, errNothingDecoded
+	}
 	mat, err := matOf(img, info.Color)
 	return mat, exifOf(info.Transforms), err
+}
+
+// errNothingDecoded means that the AVIF library reports success, but has left
+// the picture as it found it: it takes no notice of damaged coded pictures.
+var errNothingDecoded = errors.New("decode AVIF: nothing was decoded")
+
+// drawnOn says whether pixels of n bytes, the last of them alpha, have been
+// decoded: then all are opaque, or at least one is visible if the file has
+// transparency.
+func drawnOn(pix []byte, n int, alpha bool) bool {
+	for i := n - 1; i < len(pix); i += n {
+		if alpha && pix[i] != 0 {
+			return true
+		}
+		if !alpha && pix[i] != 255 {
+			return false
+		}
+	}
+	return !alpha
 }
 
 // exifOf is the one turn that comes to the same as the transforms.

@@ -157,6 +157,7 @@ func TestStills(t *testing.T) {
 		{"AVIF", preprocess.AVIF, byGo(t, func(b *bytes.Buffer) error {
 			return avif.Encode(b, drawn, avif.Options{Quality: 90, Speed: 10})
 		}), colors, 8},
+		{"AVIF 10-bit", preprocess.AVIF, testdata(t, "deep.avif"), colors, 12},
 		{"AVIF alpha", preprocess.AVIF, byGo(t, func(b *bytes.Buffer) error {
 			return avif.Encode(b, drawQuadrants(128), avif.Options{Quality: 90, QualityAlpha: 100, Speed: 10})
 		}), half, 12},

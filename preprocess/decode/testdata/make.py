@@ -1,12 +1,15 @@
 """Draw the pictures that the tests cannot draw by themselves.
 
-Run it in this folder with Pillow and pillow-heif installed:
+Run it in this folder with FFmpeg, Pillow and pillow-heif installed:
 
     pip install pillow==13.0.0 pillow-heif==1.8.1 && python3 make.py
 
 Every picture is 96 by 64 pixels, HEIC ones twice that: red, green over blue, yellow. The files named
 after an orientation hold the picture turned so that the orientation undoes it.
 """
+
+import os
+import subprocess
 
 from PIL import Image, ImageDraw
 import pillow_heif
@@ -87,6 +90,13 @@ def heic():
     f.save("deep.heic", quality=90)
 
 
+def avif():
+    drawn().save("drawn.tmp.png")
+    subprocess.run(["ffmpeg", "-v", "error", "-y", "-i", "drawn.tmp.png", "-pix_fmt", "yuv420p10le", "-color_range", "pc",
+                    "-still-picture", "1", "-crf", "10", "deep.avif"], check=True)
+    os.remove("drawn.tmp.png")
+
+
 def webp():
     """Three whole frames, red, green and blue; and two that are half transparent."""
     frames = [Image.new("RGBA", (W, H), c + (255,)) for c in (RED, GREEN, BLUE)]
@@ -113,5 +123,6 @@ if __name__ == "__main__":
     cmyk()
     orientations()
     heic()
+    avif()
     webp()
     tiff()

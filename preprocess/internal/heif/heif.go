@@ -4,6 +4,7 @@
 package heif
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -16,6 +17,7 @@ type Info struct {
 	Pixels        int64      // of the largest item in the file
 	Transforms    Transforms // to be applied in this order
 	Color         Color
+	Alpha         bool // there is transparency somewhere in the file
 }
 
 // Transforms are turns and mirrorings in the order of the file.
@@ -54,35 +56,48 @@ const maxMeta = 4 << 20
 // maxBoxes bounds how many boxes are looked at on one level.
 const maxBoxes = 4096
 
-// Read reads the description out of a file of size bytes.
+// Read reads the description out of a file of size bytes. It is an error if the
+// file ends before its coded pictures do.
 func Read(f io.ReaderAt, size int64) (Info, error) {
+	info, err := Info{}, ErrNoPicture
 	at := int64(0)
 	for range maxBoxes {
-		if at >= size {
-			break
-		}
 		var head [16]byte
-		n, err := f.ReadAt(head[:], at)
+		n, readErr := f.ReadAt(head[:min(16, max(0, size-at))], at)
 		if n < 8 {
-			return Info{}, fmt.Errorf("heif: read a box: %w", err)
+			if readErr != nil && !errors.Is(readErr, io.EOF) {
+				return Info{}, fmt.Errorf("heif: read a box: %w", readErr)
+			}
+			break
 		}
 		kind, header, length := boxHeader(head[:n], size-at)
 		if length < int64(header) || length > size-at {
+			if err == nil && kind != "mdat" {
+				break // what stands behind everything else may be anything
+			}
 			return Info{}, errors.New("heif: a box is longer than the file")
 		}
-		if kind == "meta" {
-			if length > maxMeta {
-				return Info{}, errors.New("heif: the description is too long")
+		if kind == "meta" && errors.Is(err, ErrNoPicture) {
+			info, err = readMeta(f, at+int64(header), length-int64(header))
+			if err != nil && !errors.Is(err, ErrNoPicture) {
+				return Info{}, err
 			}
-			meta := make([]byte, length-int64(header))
-			if _, err := f.ReadAt(meta, at+int64(header)); err != nil {
-				return Info{}, fmt.Errorf("heif: read the description: %w", err)
-			}
-			return parseMeta(meta)
 		}
 		at += length
 	}
-	return Info{}, ErrNoPicture
+	return info, err
+}
+
+// readMeta reads and parses the description.
+func readMeta(f io.ReaderAt, at, length int64) (Info, error) {
+	if length > maxMeta {
+		return Info{}, errors.New("heif: the description is too long")
+	}
+	meta := make([]byte, length)
+	if _, err := f.ReadAt(meta, at); err != nil {
+		return Info{}, fmt.Errorf("heif: read the description: %w", err)
+	}
+	return parseMeta(meta)
 }
 
 // boxHeader is the type of a box and the lengths of its header and of all of
@@ -149,7 +164,7 @@ func parseMeta(meta []byte) (Info, error) {
 	if !described {
 		return Info{}, ErrNoPicture
 	}
-	info := Info{Pixels: largest(properties)}
+	info := Info{Pixels: largest(properties), Alpha: alpha(properties)}
 	indices, err := associations(links, primary)
 	if err != nil {
 		return Info{}, err
@@ -202,6 +217,16 @@ func largest(properties []box) int64 {
 		}
 	}
 	return most
+}
+
+// alpha says whether any picture is the transparency of another.
+func alpha(properties []box) bool {
+	for _, p := range properties {
+		if p.kind == "auxC" && (bytes.Contains(p.body, []byte("alpha")) || bytes.Contains(p.body, []byte("auxid:1"))) {
+			return true
+		}
+	}
+	return false
 }
 
 // associations lists the properties of an item, counted from 1.
