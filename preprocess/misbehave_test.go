@@ -13,8 +13,19 @@ import (
 	"deepfaked/preprocess"
 )
 
+// markVariable names the file by which a child knows that it is not the first.
+const markVariable = "DEEPFAKED_TEST_MARK"
+
 // misbehave is the life of a child that does something wrong. It never returns.
 func misbehave(mode string) {
+	if mode == "once" { // a library disappears while the service runs
+		mode = "crash"
+		mark := os.Getenv(markVariable)
+		if _, err := os.Stat(mark); err == nil {
+			mode = "missing-library"
+		}
+		_ = os.WriteFile(mark, nil, 0o600)
+	}
 	if mode == "missing-library" {
 		fmt.Fprintln(os.Stderr, "error while loading shared libraries: libopencv_core.so.406")
 		os.Exit(127)

@@ -25,13 +25,15 @@ type PoolOptions struct {
 	Logger      *slog.Logger
 }
 
-// DefaultPoolOptions fit the default limits. Command is left to the caller.
+// DefaultPoolOptions fit the default limits: libraries take 2 GiB of address
+// space, and an AVIF picture of 64 megapixels 4.3 GiB of memory; all other
+// formats stay below 2 GiB. Command is left to the caller.
 func DefaultPoolOptions() PoolOptions {
 	return PoolOptions{
 		Limits: DefaultLimits(), Children: 2,
 		Env:     []string{"OPENCV_LOG_LEVEL=SILENT"},
 		Timeout: 30 * time.Second, Start: 30 * time.Second,
-		MemoryBytes: 6 << 30, CPUSeconds: 30, OutputBytes: 128 << 20, Recycle: 200,
+		MemoryBytes: 8 << 30, CPUSeconds: 30, OutputBytes: 128 << 20, Recycle: 200,
 		Logger: slog.New(slog.NewJSONHandler(os.Stderr, nil)),
 	}
 }

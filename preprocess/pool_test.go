@@ -200,6 +200,67 @@ func TestNewPoolSaysWhyNoChildStarts(t *testing.T) {
 	}
 }
 
+// TestDecodeSaysWhyNoChildStarts: the first child starts and crashes, the others
+// do not start. That is not the file's fault, and nobody waits for ever.
+func TestDecodeSaysWhyNoChildStarts(t *testing.T) {
+	t.Parallel()
+	opts := poolOptions(t, "once")
+	opts.Children = 1
+	opts.Env = append(opts.Env, markVariable+"="+filepath.Join(t.TempDir(), "mark"))
+	pool := newPool(t, opts)
+	_, err := decodeBytes(t, pool, tinyPNG(t), "")
+	fault(t, err, preprocess.UnsupportedMediaType, "safely")
+	_, err = decodeBytes(t, pool, tinyPNG(t), "")
+	if e := new(preprocess.Error); err == nil || errors.As(err, &e) || !strings.Contains(err.Error(), "libopencv_core") {
+		t.Fatalf("got %v", err)
+	}
+}
+
+// descriptors counts those of this process.
+func descriptors(t *testing.T) int {
+	t.Helper()
+	entries, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(entries)
+}
+
+// TestNoDescriptorIsLeft runs before the parallel tests: decodes that succeed,
+// crash or are cancelled, and pools that come and go, leave no descriptor.
+func TestNoDescriptorIsLeft(t *testing.T) { //nolint:paralleltest // it counts for the whole process
+	data := tinyPNG(t)
+	f := file(t, data)
+	before := 0
+	for round := range 4 {
+		for _, mode := range []string{"look-around", "crash", "stopped", "garbage"} {
+			pool, err := preprocess.NewPool(poolOptions(t, mode))
+			if err != nil {
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+			if mode == "stopped" {
+				time.AfterFunc(20*time.Millisecond, cancel)
+			}
+			media, err := pool.Decode(ctx, f, int64(len(data)), "")
+			if (err == nil) != (mode == "look-around") {
+				t.Errorf("%s: %v", mode, err)
+			}
+			if media != nil {
+				media.Close()
+			}
+			cancel()
+			_ = pool.Close()
+		}
+		if round == 0 {
+			before = descriptors(t) // the poller and the like are open now
+		}
+	}
+	if after := descriptors(t); after > before {
+		t.Fatalf("%d descriptors became %d", before, after)
+	}
+}
+
 func TestCancelStopsTheChild(t *testing.T) {
 	t.Parallel()
 	opts := poolOptions(t, "stopped")

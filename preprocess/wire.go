@@ -33,7 +33,7 @@ type DecodeReply struct {
 	Code    Code   `json:"code,omitempty"`    // set when the client is to blame
 	Message string `json:"message,omitempty"` // for the client, with Code
 	Cause   string `json:"cause,omitempty"`   // for the log: set when the file cannot be decoded
-	Leaving bool   `json:"leaving,omitempty"` // the child ends after this reply
+	Leaving bool   `json:"leaving,omitempty"` // the child is in no state to go on, and ends after this reply
 }
 
 // FrameRef says where in the output a frame's pixels lie.
@@ -129,6 +129,8 @@ func (r *DecodeReply) fault(format Format) error {
 		return &Error{Code: r.Code, Message: r.Message, Err: cause(r.Cause)}
 	case r.Code != "":
 		return undecodable(format, fmt.Errorf("the child's code is %.40q", r.Code))
+	case r.Cause != "" && r.Leaving:
+		return unsafeFile(format, cause(r.Cause))
 	case r.Cause != "":
 		return undecodable(format, cause(r.Cause))
 	}

@@ -21,7 +21,10 @@ const inheritedFd = 3
 
 // Conn is one end of the socket between server and child: whole messages, with
 // descriptors if need be. One goroutine may send while another receives.
-type Conn struct{ unix *net.UnixConn }
+type Conn struct {
+	unix   *net.UnixConn
+	buffer []byte // of the receiving goroutine
+}
 
 // socketPair makes the server's end and the descriptor for the child.
 func socketPair() (*Conn, *os.File, error) {
@@ -77,10 +80,13 @@ func (c *Conn) Send(message []byte, files ...*os.File) error {
 }
 
 // Receive waits for one message and returns it with its files, which the caller
-// closes. The error is io.EOF when the other end is gone, and matches
+// closes. The message is valid until the next call. The error is io.EOF when the other end is gone, and matches
 // os.ErrDeadlineExceeded when the deadline has passed.
 func (c *Conn) Receive() ([]byte, []*os.File, error) {
-	message := make([]byte, MessageBytes)
+	if c.buffer == nil {
+		c.buffer = make([]byte, MessageBytes)
+	}
+	message := c.buffer
 	rights := make([]byte, unix.CmsgSpace(4*maxFiles))
 	n, r, flags, _, err := c.unix.ReadMsgUnix(message, rights)
 	if err != nil {

@@ -87,7 +87,7 @@ func answer(message []byte, files []*os.File, decode decoder) preprocess.DecodeR
 		err, leaving = fmt.Errorf("unmap the output: %w", closeErr), true
 	}
 	if err != nil {
-		return failure(err, leaving)
+		return failure(err, leaving || errors.Is(err, unix.ENOMEM))
 	}
 	format := found.Format
 	if format == "" {
