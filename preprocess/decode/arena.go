@@ -115,7 +115,7 @@ func (a *Arena) piece(n int64) (int64, []byte, error) {
 	if err := a.file.Truncate(a.size + whole); err != nil {
 		return 0, nil, fmt.Errorf("grow the output: %w", err)
 	}
-	piece, err := unix.Mmap(int(a.file.Fd()), a.size, int(whole), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+	piece, err := unix.Mmap(int(a.file.Fd()), a.size, int(whole), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_POPULATE)
 	if err != nil {
 		return 0, nil, fmt.Errorf("map the output: %w", err)
 	}

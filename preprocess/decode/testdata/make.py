@@ -92,7 +92,8 @@ def heic():
 
 def avif():
     drawn().save("drawn.tmp.png")
-    subprocess.run(["ffmpeg", "-v", "error", "-y", "-i", "drawn.tmp.png", "-pix_fmt", "yuv420p10le", "-color_range", "pc",
+    subprocess.run(["ffmpeg", "-v", "error", "-y", "-i", "drawn.tmp.png", "-vf", "scale=out_range=full:out_color_matrix=bt709", "-pix_fmt", "yuv420p10le",
+                    "-color_range", "pc", "-colorspace", "bt709",
                     "-still-picture", "1", "-crf", "10", "deep.avif"], check=True)
     os.remove("drawn.tmp.png")
 
