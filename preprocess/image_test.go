@@ -3,7 +3,13 @@
 package preprocess_test
 
 import (
+	"bytes"
+	"compress/zlib"
+	"encoding/binary"
+	"hash/crc32"
 	"image/color"
+	"slices"
+	"sync"
 	"testing"
 
 	"deepfaked/preprocess"
@@ -37,6 +43,67 @@ func TestStillsThroughThePool(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestManyPicturesAtATime decodes 32 pictures of shades of their own.
+func TestManyPicturesAtATime(t *testing.T) {
+	t.Parallel()
+	opts := poolOptions(t, "decode")
+	opts.Recycle = 7
+	pool := newPool(t, opts)
+	var wg sync.WaitGroup
+	for i := range 32 {
+		shade := byte(8 * i)
+		data := encodePNG(t, plain(200, 100, color.Gray{Y: shade}))
+		f := file(t, data)
+		wg.Go(func() {
+			media, err := pool.Decode(t.Context(), f, int64(len(data)), "")
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer media.Close()
+			if got := media.Frames[0].Pix[30_000]; apart(got, shade) > 2 {
+				t.Errorf("shade %d came back as %d", shade, got)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// TestZipBomb: pixels that inflate to far more than the picture needs are not
+// inflated, or not kept.
+func TestZipBomb(t *testing.T) {
+	t.Parallel()
+	var b bytes.Buffer
+	w := zlib.NewWriter(&b)
+	zeros := make([]byte, 1<<20)
+	for range 300 {
+		if _, err := w.Write(zeros); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	chunk := func(kind string, body []byte) []byte {
+		out := binary.BigEndian.AppendUint32(nil, uint32(len(body)))
+		out = append(append(out, kind...), body...)
+		return binary.BigEndian.AppendUint32(out, crc32.ChecksumIEEE(out[4:]))
+	}
+	header := []byte("\x89PNG\r\n\x1a\n")
+	size := []byte{0, 0, 0, 10, 0, 0, 0, 10, 8, 2, 0, 0, 0}
+	data := slices.Concat(header, chunk("IHDR", size), chunk("IDAT", b.Bytes()), chunk("IEND", nil))
+	opts := poolOptions(t, "decode")
+	if !raceDetector {
+		opts.MemoryBytes = 2300 << 20 // a few hundred megabytes beyond the libraries
+	}
+	media, err := decodeBytes(t, newPool(t, opts), data, "")
+	if err != nil {
+		fault(t, err, preprocess.UnsupportedMediaType, "PNG")
+	} else if media.Width != 10 || media.Frames[0].Pix[0] > 2 {
+		t.Fatalf("got %d pixels of width", media.Width)
 	}
 }
 
