@@ -1,0 +1,158 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// ErrClosed means that the Starter no longer starts anything.
+var ErrClosed = errors.New("sandbox: closed")
+
+// Starter forks all of its children from one thread of its own. The kernel
+// sends the parent-death signal when the forking thread ends, not when the
+// process does, and Go may end any thread that a goroutine has locked: a child
+// forked from elsewhere could be killed at random. It is safe for concurrent
+// use.
+type Starter struct {
+	requests chan func()
+	closing  chan struct{}
+	closed   chan struct{}
+}
+
+// NewStarter starts the thread. The caller closes it.
+func NewStarter() (*Starter, error) {
+	s := &Starter{requests: make(chan func()), closing: make(chan struct{}), closed: make(chan struct{})}
+	confined := make(chan error, 1)
+	go s.run(confined)
+	if err := <-confined; err != nil {
+		<-s.closed
+		return nil, err
+	}
+	return s, nil
+}
+
+// run serves requests on a locked thread. It returns without unlocking, so that
+// the runtime throws the confined thread away.
+func (s *Starter) run(confined chan<- error) {
+	defer close(s.closed)
+	runtime.LockOSThread()
+	err := s.confine()
+	confined <- err
+	if err != nil {
+		return
+	}
+	for {
+		select {
+		case request := <-s.requests:
+			request()
+		case <-s.closing:
+			return
+		}
+	}
+}
+
+// confine restricts the starting thread, and through it every child; the rest
+// of the server is not touched. A Landlock rule set and a seccomp filter go
+// here, after no-new-privileges, which they need.
+func (s *Starter) confine() error {
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return fmt.Errorf("sandbox: set no-new-privileges: %w", err)
+	}
+	return nil
+}
+
+// Start starts a child. The caller kills it and waits for its end before it
+// closes the Starter.
+func (s *Starter) Start(opts Options) (*Child, error) {
+	if err := opts.Validate(); err != nil {
+		return nil, err
+	}
+	type started struct {
+		child *Child
+		err   error
+	}
+	reply := make(chan started, 1)
+	request := func() {
+		child, err := start(opts)
+		reply <- started{child, err}
+	}
+	select {
+	case s.requests <- request:
+		got := <-reply
+		return got.child, got.err
+	case <-s.closing:
+		return nil, ErrClosed
+	}
+}
+
+// Close ends the thread, which kills the children that still run. It must be
+// called once.
+func (s *Starter) Close() {
+	close(s.closing)
+	<-s.closed
+}
+
+// attributes of a child process: a process group of its own keeps the
+// terminal's signals away, and it dies with the server. Namespace flags go
+// here.
+func attributes() *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+}
+
+// start runs on the starting thread.
+func start(opts Options) (*Child, error) {
+	ours, theirs, err := socketPair()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = theirs.Close() }()
+	child := &Child{Conn: ours, done: make(chan struct{})}
+	child.cmd = exec.Command(opts.Command[0], opts.Command[1:]...) //nolint:gosec // our own binary
+	child.cmd.Env = append([]string{}, opts.Env...)                // nil would mean ours
+	child.cmd.ExtraFiles = []*os.File{theirs}
+	child.cmd.Stderr = &child.stderr
+	child.cmd.SysProcAttr = attributes()
+	child.cmd.WaitDelay = time.Second
+	if err := child.cmd.Start(); err != nil {
+		_ = ours.Close()
+		return nil, fmt.Errorf("sandbox: start the child: %w", err)
+	}
+	limitErr := limit(child.cmd.Process.Pid, opts)
+	go child.wait()
+	if limitErr != nil {
+		child.Kill()
+		<-child.Done()
+		return nil, limitErr
+	}
+	return child, nil
+}
+
+// limit puts the limits on from outside, before the child is handed its first
+// file. The child can neither forget them nor raise them, and a mistake is seen
+// here. RLIMIT_NPROC is left alone: it counts all threads of the user, on the
+// whole machine.
+func limit(pid int, opts Options) error {
+	for _, l := range []struct {
+		name     string
+		resource int
+		value    uint64
+	}{
+		{"memory", unix.RLIMIT_AS, opts.MemoryBytes},
+		{"file size", unix.RLIMIT_FSIZE, opts.FileBytes},
+		{"CPU time", unix.RLIMIT_CPU, opts.CPUSeconds},
+		{"open files", unix.RLIMIT_NOFILE, opts.Files},
+		{"core size", unix.RLIMIT_CORE, 0},
+	} {
+		if err := unix.Prlimit(pid, l.resource, &unix.Rlimit{Cur: l.value, Max: l.value}, nil); err != nil {
+			return fmt.Errorf("sandbox: limit the child's %s: %w", l.name, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,197 @@
+//go:build gocv_specific_modules
+
+package decode
+
+import (
+	"bytes"
+	"encoding/binary"
+	"image"
+	"image/color"
+	"image/gif"
+	"slices"
+	"testing"
+	"time"
+
+	"deepfaked/preprocess"
+)
+
+// disc is a GIF frame of one colour: 0 is transparent, then red, green, blue.
+func disc(r image.Rectangle, index uint8) *image.Paletted {
+	img := image.NewPaletted(r, color.Palette{
+		color.NRGBA{}, color.NRGBA{255, 0, 0, 255}, color.NRGBA{0, 255, 0, 255}, color.NRGBA{0, 0, 255, 255},
+	})
+	for i := range img.Pix {
+		img.Pix[i] = index
+	}
+	return img
+}
+
+// animatedGIF has four frames: all red, the right half green, the lower half
+// blue, and nothing new; the last two disposals are the arguments.
+func animatedGIF(t testing.TB, second, third byte) []byte {
+	t.Helper()
+	whole := image.Rect(0, 0, 96, 64)
+	return byGo(t, func(b *bytes.Buffer) error {
+		return gif.EncodeAll(b, &gif.GIF{
+			Image: []*image.Paletted{
+				disc(whole, 1), disc(image.Rect(48, 0, 96, 64), 2), disc(image.Rect(0, 32, 96, 64), 3), disc(whole, 0),
+			},
+			Delay:    []int{10, 20, 30, 40},
+			Disposal: []byte{gif.DisposalNone, second, third, gif.DisposalNone},
+			Config:   image.Config{Width: 96, Height: 64},
+		})
+	})
+}
+
+// apngFrame is one frame of an APNG of one colour.
+type apngFrame struct {
+	rect          image.Rectangle
+	color         [4]byte
+	dispose, over byte
+}
+
+// animatedPNG makes a file; every frame is shown for 100 ms.
+func animatedPNG(t testing.TB, frames []apngFrame) []byte {
+	t.Helper()
+	base := rawPNG{width: 96, height: 64, depth: 8, color: 6}
+	out := append([]byte("\x89PNG\r\n\x1a\n"), chunk("IHDR", base.header())...)
+	out = append(out, chunk("acTL", binary.BigEndian.AppendUint64(nil, uint64(len(frames))<<32))...)
+	number := uint32(0)
+	for i, f := range frames {
+		control := binary.BigEndian.AppendUint32(nil, number)
+		number++
+		for _, v := range []int{f.rect.Dx(), f.rect.Dy(), f.rect.Min.X, f.rect.Min.Y} {
+			control = binary.BigEndian.AppendUint32(control, uint32(v))
+		}
+		out = append(out, chunk("fcTL", append(control, 0, 1, 0, 10, f.dispose, f.over))...)
+		pixels := compressed(t, rawPNG{
+			width: f.rect.Dx(), height: f.rect.Dy(), pixel: func(_, _ int) []byte { return f.color[:] },
+		}.rows())
+		if i == 0 {
+			out = append(out, chunk("IDAT", pixels)...)
+			continue
+		}
+		out = append(out, chunk("fdAT", append(binary.BigEndian.AppendUint32(nil, number), pixels...))...)
+		number++
+	}
+	return append(out, chunk("IEND", nil)...)
+}
+
+func TestAnimations(t *testing.T) {
+	t.Parallel()
+	red, green, blue := color.NRGBA{255, 0, 0, 255}, color.NRGBA{0, 255, 0, 255}, color.NRGBA{0, 0, 255, 255}
+	white := color.NRGBA{255, 255, 255, 255}
+	whole, right := image.Rect(0, 0, 96, 64), image.Rect(48, 0, 96, 64)
+	first, second := quadrants{red, red, red, red}, quadrants{red, green, red, green}
+	ms := time.Millisecond
+	gifTimes := []time.Duration{0, 100 * ms, 300 * ms, 600 * ms}
+	for _, test := range []struct {
+		name   string
+		format preprocess.Format
+		data   []byte
+		want   []quadrants
+		times  []time.Duration
+		length time.Duration
+	}{
+		{
+			"GIF keeping", preprocess.GIF, animatedGIF(t, gif.DisposalNone, gif.DisposalNone),
+			[]quadrants{first, second, {red, green, blue, blue}, {red, green, blue, blue}}, gifTimes, time.Second,
+		},
+		{
+			"GIF clearing", preprocess.GIF, animatedGIF(t, gif.DisposalBackground, gif.DisposalBackground),
+			[]quadrants{first, second, {red, white, blue, blue}, {red, white, white, white}}, gifTimes, time.Second,
+		},
+		{
+			"GIF restoring", preprocess.GIF, animatedGIF(t, gif.DisposalPrevious, gif.DisposalPrevious),
+			[]quadrants{first, second, {red, red, blue, blue}, first}, gifTimes, time.Second,
+		},
+		{
+			"APNG", preprocess.PNG, animatedPNG(t, []apngFrame{
+				{whole, [4]byte{255, 0, 0, 255}, 0, 0},
+				{right, [4]byte{0, 255, 0, 255}, 2, 0},            // restored
+				{right, [4]byte{0, 0, 255, 128}, 0, 1},            // over red
+				{right, [4]byte{0, 0, 255, 128}, 1, 0},            // instead, then cleared
+				{image.Rect(0, 32, 96, 64), [4]byte{}, 0, 1},      // invisible
+				{image.Rect(0, 0, 96, 64), [4]byte{0, 255}, 0, 0}, // wholly transparent
+			}),
+			[]quadrants{
+				first, second, {red, {127, 0, 128, 255}, red, {127, 0, 128, 255}},
+				{red, {127, 127, 255, 255}, red, {127, 127, 255, 255}},
+				{red, white, red, white}, {white, white, white, white},
+			},
+			[]time.Duration{0, 100 * ms, 200 * ms, 300 * ms, 400 * ms, 500 * ms}, 600 * ms,
+		},
+		{
+			"WebP lossless", preprocess.WebP, testdata(t, "animated-lossless.webp"),
+			[]quadrants{all(220, 40, 30), all(30, 180, 60), all(40, 60, 210)},
+			[]time.Duration{0, 100 * ms, 300 * ms}, 600 * ms,
+		},
+		{
+			"WebP lossy", preprocess.WebP, testdata(t, "animated-lossy.webp"),
+			[]quadrants{all(220, 40, 30), all(30, 180, 60), all(40, 60, 210)},
+			[]time.Duration{0, 100 * ms, 300 * ms}, 600 * ms,
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			found, frames, err := decodeTest(t, test.data, test.format, preprocess.DefaultLimits())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if found.Kind != preprocess.Image || found.Width != 96 || found.Height != 64 || found.Duration != test.length {
+				t.Fatalf("found %+v", found)
+			}
+			var times []time.Duration
+			for _, f := range frames {
+				times = append(times, f.At)
+			}
+			if !slices.Equal(times, test.times) {
+				t.Fatalf("frames at %v, want %v", times, test.times)
+			}
+			for i, f := range frames {
+				f.expect(t, test.want[i], 8)
+			}
+		})
+	}
+}
+
+// manyFrames is a GIF of n frames, each of a shade of its own.
+func manyFrames(t testing.TB, n int) []byte {
+	t.Helper()
+	g := &gif.GIF{Config: image.Config{Width: 16, Height: 16}}
+	for i := range n {
+		shade := color.Gray{Y: uint8(i * 255 / n)}
+		g.Image = append(g.Image, image.NewPaletted(image.Rect(0, 0, 16, 16), color.Palette{shade, color.Gray{}}))
+		g.Delay = append(g.Delay, 10)
+	}
+	return byGo(t, func(b *bytes.Buffer) error { return gif.EncodeAll(b, g) })
+}
+
+func TestAnimationIsSpreadOverItsLength(t *testing.T) {
+	t.Parallel()
+	limits := preprocess.DefaultLimits()
+	limits.Frames = 4
+	_, frames, err := decodeTest(t, manyFrames(t, 100), preprocess.GIF, limits)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(frames) != 4 {
+		t.Fatalf("%d frames", len(frames))
+	}
+	for i, f := range frames {
+		shown := 12 + 25*i // the middle of each quarter
+		shade := byte(shown * 255 / 100)
+		f.expect(t, all(shade, shade, shade), 4)
+		if f.At != time.Duration(shown)*100*time.Millisecond {
+			t.Errorf("frame %d is at %v", i, f.At)
+		}
+	}
+}
+
+func TestAnimationThatIsTooLong(t *testing.T) {
+	t.Parallel()
+	limits := preprocess.DefaultLimits()
+	limits.Duration = 5 * time.Second
+	_, _, err := decodeTest(t, manyFrames(t, 100), preprocess.GIF, limits)
+	wantFault(t, err, preprocess.PayloadTooLarge, "10s long; at most 5s")
+}

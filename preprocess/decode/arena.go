@@ -1,0 +1,126 @@
+package decode
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"deepfaked/preprocess"
+)
+
+// Source is the file to decode. It may have no name: a library that wants one
+// opens Path.
+type Source struct {
+	File   *os.File // read-only, at offset 0
+	Size   int64    // bytes
+	Format preprocess.Format
+	Limits preprocess.Limits
+}
+
+// Path names the open file for libraries that take names only. It is valid
+// while File is open, in this process only.
+func (s Source) Path() string { return fmt.Sprintf("/proc/self/fd/%d", s.File.Fd()) }
+
+// Found is what a decoder found out about the whole file; the pixels and the
+// samples are in the Arena.
+//
+// A decoder that fails returns a *preprocess.Error where it can tell the client
+// what is wrong (a limit that was passed), and any other error where the file
+// is damaged: the client is then told that the format was recognised but could
+// not be decoded.
+type Found struct {
+	Kind     preprocess.Kind
+	Format   string        // as a person names it; the sniffed one when empty
+	Width    int           // of the original, upright; 0 for sound
+	Height   int           // of the original, upright; 0 for sound
+	Duration time.Duration // 0 for a still picture
+}
+
+// ErrOutputFull means that a file yields more than the output may hold.
+var ErrOutputFull = errors.New("the output is full")
+
+// Arena hands out pieces of the shared output file, mapped one by one, so that
+// what decoders write is seen by the server without a copy. It is not safe for
+// concurrent use. Whoever made it calls Close.
+type Arena struct {
+	file    *os.File
+	limit   int64
+	size    int64
+	pieces  [][]byte
+	frames  []preprocess.FrameRef
+	windows []preprocess.WindowRef
+}
+
+// NewArena fills file, which is empty and stays open after Close, with at most
+// limit bytes.
+func NewArena(file *os.File, limit int64) *Arena { return &Arena{file: file, limit: limit} }
+
+// Frame makes room for a picture of w by h pixels at the time at, and returns
+// its w*h*3 zero bytes: RGB, rows top to bottom without padding.
+// The error is ErrOutputFull once the limit is passed.
+func (a *Arena) Frame(w, h int, at time.Duration) ([]byte, error) {
+	if w < 1 || h < 1 || w > 1<<16 || h > 1<<16 {
+		return nil, fmt.Errorf("frame of %d by %d pixels", w, h)
+	}
+	offset, pix, err := a.piece(int64(w) * int64(h) * 3)
+	if err != nil {
+		return nil, err
+	}
+	a.frames = append(a.frames, preprocess.FrameRef{Offset: offset, Width: w, Height: h, At: at})
+	return pix, nil
+}
+
+// Window makes room for n samples that start at the time at, and returns them,
+// all zero. The error is ErrOutputFull once the limit is passed.
+func (a *Arena) Window(n int, at time.Duration) ([]float32, error) {
+	if n < 1 || n > 1<<28 {
+		return nil, fmt.Errorf("window of %d samples", n)
+	}
+	offset, raw, err := a.piece(int64(n) * 4)
+	if err != nil {
+		return nil, err
+	}
+	a.windows = append(a.windows, preprocess.WindowRef{Offset: offset, Samples: n, At: at})
+	return unsafe.Slice((*float32)(unsafe.Pointer(&raw[0])), n), nil // mapped pages are aligned
+}
+
+// Frames lists the frames made so far, in order.
+func (a *Arena) Frames() []preprocess.FrameRef { return a.frames }
+
+// Windows lists the windows made so far, in order.
+func (a *Arena) Windows() []preprocess.WindowRef { return a.windows }
+
+// Close unmaps every piece: no slice handed out may be used after it. The file
+// keeps what was written.
+func (a *Arena) Close() error {
+	var errs []error
+	for _, p := range a.pieces {
+		errs = append(errs, unix.Munmap(p))
+	}
+	a.pieces = nil
+	return errors.Join(errs...)
+}
+
+// piece grows the file by n bytes, rounded up to whole pages, and maps them.
+func (a *Arena) piece(n int64) (int64, []byte, error) {
+	page := int64(os.Getpagesize())
+	whole := (n + page - 1) / page * page
+	if whole > a.limit-a.size {
+		return 0, nil, ErrOutputFull
+	}
+	if err := a.file.Truncate(a.size + whole); err != nil {
+		return 0, nil, fmt.Errorf("grow the output: %w", err)
+	}
+	piece, err := unix.Mmap(int(a.file.Fd()), a.size, int(whole), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_POPULATE)
+	if err != nil {
+		return 0, nil, fmt.Errorf("map the output: %w", err)
+	}
+	offset := a.size
+	a.size += whole
+	a.pieces = append(a.pieces, piece)
+	return offset, piece[:n:n], nil
+}

@@ -1,0 +1,64 @@
+package decode
+
+import (
+	"os"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// newTestArena is an arena of at most limit bytes over a memory file, closed
+// with the test.
+func newTestArena(t *testing.T, limit int64) *Arena {
+	t.Helper()
+	fd, err := unix.MemfdCreate("test", unix.MFD_CLOEXEC)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := os.NewFile(uintptr(fd), "test")
+	arena := NewArena(file, limit)
+	t.Cleanup(func() {
+		if err := arena.Close(); err != nil {
+			t.Error(err)
+		}
+		_ = file.Close()
+	})
+	return arena
+}
+
+func TestArenaKeepsWhatIsWritten(t *testing.T) {
+	t.Parallel()
+	arena := newTestArena(t, 1<<20)
+	pix, err := arena.Frame(3, 5, 0)
+	if err != nil || len(pix) != 45 {
+		t.Fatalf("frame of %d bytes, %v", len(pix), err)
+	}
+	samples, err := arena.Window(7, 1e9)
+	if err != nil || len(samples) != 7 {
+		t.Fatalf("window of %d samples, %v", len(samples), err)
+	}
+	pix[44], samples[0] = 9, 0.5
+	var got [1]byte
+	if _, err := arena.file.ReadAt(got[:], arena.Frames()[0].Offset+44); err != nil || got[0] != 9 {
+		t.Fatalf("the last byte of the frame reads %d, %v", got[0], err)
+	}
+	if w := arena.Windows()[0]; w.Offset != int64(os.Getpagesize()) || w.Samples != 7 || w.At != 1e9 {
+		t.Fatalf("window at %+v", w)
+	}
+}
+
+func TestArenaStopsAtItsLimit(t *testing.T) {
+	t.Parallel()
+	arena := newTestArena(t, int64(os.Getpagesize())+1)
+	if _, err := arena.Frame(10, 10, 0); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := arena.Window(1, 0); err != ErrOutputFull { //nolint:errorlint // the very value is promised
+		t.Fatalf("the second page gives %v", err)
+	}
+	for _, side := range []int{0, -1, 1 << 17} {
+		if _, err := arena.Frame(side, 1, 0); err == nil {
+			t.Fatalf("a width of %d passes", side)
+		}
+	}
+}

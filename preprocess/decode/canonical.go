@@ -1,0 +1,97 @@
+//go:build gocv_specific_modules
+
+package decode
+
+import (
+	"errors"
+	"fmt"
+	"image"
+	"time"
+
+	"gocv.io/x/gocv"
+)
+
+// jpegQuality is that of the pictures that the detectors were trained on; the
+// encoder's own default is 4:2:0.
+const jpegQuality = 90
+
+// canonical writes an upright picture of 8 bits in blue, green, red to out, as
+// the frame at the time at: its longer side at most side, and through JPEG once
+// if it is lossless or had to be shrunk. mat stays the caller's and unchanged.
+func canonical(mat gocv.Mat, lossless bool, side int, at time.Duration, out *Arena) error {
+	if mat.Empty() || mat.Type() != gocv.MatTypeCV8UC3 {
+		return fmt.Errorf("canonical frame of matrix type %d", mat.Type())
+	}
+	size := fit(mat.Cols(), mat.Rows(), side)
+	if size.X != mat.Cols() || size.Y != mat.Rows() {
+		small := gocv.NewMat()
+		defer closeMat(&small)
+		if err := gocv.Resize(mat, &small, size, 0, 0, gocv.InterpolationArea); err != nil {
+			return fmt.Errorf("shrink: %w", err)
+		}
+		mat, lossless = small, true
+	}
+	if lossless {
+		coded, err := throughJPEG(mat)
+		if err != nil {
+			return err
+		}
+		defer closeMat(&coded)
+		mat = coded
+	}
+	return writeRGB(mat, at, out)
+}
+
+// fit is the size of a w by h picture once its longer side is at most side.
+func fit(w, h, side int) image.Point {
+	longer := max(w, h)
+	if longer <= side {
+		return image.Pt(w, h)
+	}
+	scaled := func(n int) int { return max(1, (n*side+longer/2)/longer) }
+	return image.Pt(scaled(w), scaled(h))
+}
+
+// throughJPEG encodes and decodes mat. The caller closes the result.
+func throughJPEG(mat gocv.Mat) (gocv.Mat, error) {
+	coded, err := gocv.IMEncodeWithParams(gocv.JPEGFileExt, mat, []int{gocv.IMWriteJpegQuality, jpegQuality})
+	if err != nil {
+		return gocv.Mat{}, fmt.Errorf("encode as JPEG: %w", err)
+	}
+	defer coded.Close()
+	return readMat(coded.GetBytes(), gocv.IMReadColor)
+}
+
+// readMat decodes a picture that OpenCV knows. The caller closes the result.
+func readMat(data []byte, flags gocv.IMReadFlag) (gocv.Mat, error) {
+	mat := gocv.NewMat()
+	err := gocv.IMDecodeIntoMat(data, flags, &mat)
+	if err == nil && mat.Empty() {
+		err = errors.New("nothing was decoded")
+	}
+	if err != nil {
+		closeMat(&mat)
+		return gocv.Mat{}, fmt.Errorf("decode with OpenCV: %w", err)
+	}
+	return mat, nil
+}
+
+// writeRGB writes mat into a new frame of out.
+func writeRGB(mat gocv.Mat, at time.Duration, out *Arena) error {
+	pix, err := out.Frame(mat.Cols(), mat.Rows(), at)
+	if err != nil {
+		return err
+	}
+	frame, err := gocv.NewMatFromBytes(mat.Rows(), mat.Cols(), gocv.MatTypeCV8UC3, pix)
+	if err != nil {
+		return fmt.Errorf("wrap the frame: %w", err)
+	}
+	defer closeMat(&frame)
+	if err := gocv.CvtColor(mat, &frame, gocv.ColorBGRToRGB); err != nil {
+		return fmt.Errorf("swap colours: %w", err)
+	}
+	return nil
+}
+
+// closeMat frees m. Freeing cannot fail in a way that could be mended.
+func closeMat(m *gocv.Mat) { _ = m.Close() }

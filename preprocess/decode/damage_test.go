@@ -1,0 +1,187 @@
+//go:build gocv_specific_modules
+
+package decode
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"image"
+	"image/gif"
+	"image/jpeg"
+	"image/png"
+	"os"
+	"strings"
+	"testing"
+
+	"gocv.io/x/gocv"
+
+	"deepfaked/preprocess"
+)
+
+// wantFault asserts that err is the client's, with that code and those words.
+func wantFault(t testing.TB, err error, code preprocess.Code, words string) {
+	t.Helper()
+	var fault *preprocess.Error
+	if !errors.As(err, &fault) || fault.Code != code || !strings.Contains(fault.Message, words) {
+		t.Fatalf("got %v, want %s with %q", err, code, words)
+	}
+}
+
+// samples are one good file of each format.
+func samples(t testing.TB) map[preprocess.Format][]byte {
+	t.Helper()
+	drawn := drawQuadrants(255)
+	return map[preprocess.Format][]byte{
+		preprocess.JPEG: byGo(t, func(b *bytes.Buffer) error { return jpeg.Encode(b, drawn, nil) }),
+		preprocess.PNG:  byGo(t, func(b *bytes.Buffer) error { return png.Encode(b, drawn) }),
+		preprocess.GIF: byGo(t, func(b *bytes.Buffer) error {
+			return gif.EncodeAll(b, &gif.GIF{Image: []*image.Paletted{disc(image.Rect(0, 0, 96, 64), 1)}, Delay: []int{1}})
+		}),
+		preprocess.WebP: byOpenCV(t, drawn, false, ".webp", 64, 90),
+		preprocess.BMP:  byOpenCV(t, drawn, false, ".bmp"),
+		preprocess.TIFF: testdata(t, "lzw.tiff"),
+		preprocess.HEIC: testdata(t, "orientation1.heic"),
+		preprocess.AVIF: testdata(t, "orientation1.avif"),
+	}
+}
+
+func TestTruncatedFilesAreErrors(t *testing.T) {
+	t.Parallel()
+	for format, data := range samples(t) {
+		for name, part := range map[string][]byte{
+			"half":      data[:len(data)/2],
+			"most":      data[:len(data)*9/10],
+			"beginning": data[:min(len(data), 40)],
+		} {
+			t.Run(string(format)+" "+name, func(t *testing.T) {
+				t.Parallel()
+				_, frames, err := decodeTest(t, part, format, preprocess.DefaultLimits())
+				if err == nil {
+					t.Fatalf("no error, and %d frames", len(frames))
+				}
+			})
+		}
+	}
+}
+
+// TestDamagedAVIFIsAnError: the library calls it a success and leaves the
+// picture as it was.
+func TestDamagedAVIFIsAnError(t *testing.T) {
+	t.Parallel()
+	data := bytes.Clone(testdata(t, "orientation1.avif"))
+	coded := data[bytes.Index(data, []byte("mdat"))+4:]
+	for i := range coded {
+		coded[i] = 0xa5
+	}
+	if _, _, err := decodeTest(t, data, preprocess.AVIF, preprocess.DefaultLimits()); err == nil {
+		t.Fatal("no error")
+	}
+}
+
+// TestDamagedFilesDoNoHarm flips bytes: an error or a picture, but no crash and
+// nothing left over.
+func TestDamagedFilesDoNoHarm(t *testing.T) {
+	t.Parallel()
+	for format, data := range samples(t) {
+		t.Run(string(format), func(t *testing.T) {
+			t.Parallel()
+			for i := 8; i < len(data); i += max(1, len(data)/40) {
+				damaged := bytes.Clone(data)
+				damaged[i] ^= 0xff
+				_, _, _ = decodeTest(t, damaged, format, preprocess.DefaultLimits())
+			}
+		})
+	}
+}
+
+func TestBombs(t *testing.T) {
+	t.Parallel()
+	cyclic := bytes.Clone(testdata(t, "lzw.tiff"))
+	at := binary.LittleEndian.Uint32(cyclic[4:])
+	entries := binary.LittleEndian.Uint16(cyclic[at:])
+	binary.LittleEndian.PutUint32(cyclic[at+2+12*uint32(entries):], at) // the next directory is the first
+	_, frames, err := decodeTest(t, cyclic, preprocess.TIFF, preprocess.DefaultLimits())
+	if err == nil {
+		frames[0].expect(t, drawnColors(), 4)
+	}
+
+	limits := preprocess.DefaultLimits()
+	limits.Pixels = 4096
+	for format, data := range samples(t) {
+		if _, _, err := decodeTest(t, data, format, limits); err == nil {
+			t.Errorf("%s passes a limit of %d pixels", format, limits.Pixels)
+		}
+	}
+
+	tiny := []byte("GIF89a\x01\x00\x01\x00\x80\x00\x00\x00\x00\x00\xff\xff\xff")
+	frame := []byte("\x2c\x00\x00\x00\x00\x01\x00\x01\x00\x00\x02\x02\x44\x01\x00")
+	million := append(append(tiny, bytes.Repeat(frame, 1_000_000)...), 0x3b)
+	_, _, err = decodeTest(t, million, preprocess.GIF, preprocess.DefaultLimits())
+	wantFault(t, err, preprocess.PayloadTooLarge, "too many frames")
+}
+
+// TestShrinking checks the canonical size, and that what is not shrunk and
+// already lossy is passed on bit by bit.
+func TestShrinking(t *testing.T) {
+	t.Parallel()
+	limits := preprocess.DefaultLimits()
+	limits.Side = 224
+	large := image.NewNRGBA(image.Rect(0, 0, 900, 301))
+	for i := range large.Pix {
+		large.Pix[i] = 200
+	}
+	data := byGo(t, func(b *bytes.Buffer) error { return jpeg.Encode(b, large, nil) })
+	found, frames, err := decodeTest(t, data, preprocess.JPEG, limits)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if found.Width != 900 || found.Height != 301 || frames[0].Width != 224 || frames[0].Height != 75 {
+		t.Fatalf("found %+v, frame of %d by %d", found, frames[0].Width, frames[0].Height)
+	}
+	drawn := samples(t)[preprocess.JPEG]
+	_, frames, err = decodeTest(t, drawn, preprocess.JPEG, limits)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mat, err := gocv.IMDecode(drawn, gocv.IMReadColor)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mat, err = converted(mat, gocv.ColorBGRToRGB)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer closeMat(&mat)
+	pix, err := mat.DataPtrUint8()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(pix, frames[0].pix) {
+		t.Fatal("a small JPEG is changed")
+	}
+}
+
+func TestNarrowHEICIsRefused(t *testing.T) {
+	t.Parallel()
+	_, _, err := decodeTest(t, testdata(t, "narrow.heic"), preprocess.HEIC, preprocess.DefaultLimits())
+	wantFault(t, err, preprocess.UnsupportedMediaType, "narrower than 128")
+}
+
+// TestDamagedEXIFIsIgnored: damaged EXIF data is not held against a picture.
+func TestDamagedEXIFIsIgnored(t *testing.T) {
+	t.Parallel()
+	data, err := os.ReadFile("testdata/orientation1.jpg")
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := bytes.Index(data, []byte("Exif\x00\x00"))
+	for i := range 12 {
+		data[at+6+i] = 0xff
+	}
+	_, frames, err := decodeTest(t, data, preprocess.JPEG, preprocess.DefaultLimits())
+	if err != nil {
+		t.Fatal(err)
+	}
+	frames[0].expect(t, drawnColors(), 8)
+}

@@ -1,0 +1,123 @@
+//go:build gocv_specific_modules
+
+package decode
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"image"
+
+	"github.com/gen2brain/avif"
+	"github.com/gen2brain/heic"
+	"gocv.io/x/gocv"
+
+	"deepfaked/preprocess"
+	"deepfaked/preprocess/internal/heif"
+)
+
+// minHEIC is the narrowest picture that the HEIC library reads right: it mistakes
+// the length of lines of planes of less than 64 values, which libheif pads.
+const minHEIC = 128
+
+// decodeHEIC decodes the main picture; libheif, inside of WebAssembly, turns it
+// upright. It drops transparency. The caller closes the result.
+func decodeHEIC(data []byte) (gocv.Mat, error) {
+	info, err := heif.Read(bytes.NewReader(data), int64(len(data)))
+	if err != nil && !errors.Is(err, heif.ErrNoPicture) {
+		return gocv.Mat{}, err
+	}
+	img, err := heic.Decode(bytes.NewReader(data))
+	if err != nil {
+		return gocv.Mat{}, fmt.Errorf("decode HEIC: %w", err)
+	}
+	if img.Bounds().Dx() < minHEIC {
+		return gocv.Mat{}, &preprocess.Error{
+			Code:    preprocess.UnsupportedMediaType,
+			Message: fmt.Sprintf("HEIC pictures that are narrower than %d pixels are not supported.", minHEIC),
+		}
+	}
+	return matOf(img, info.Color)
+}
+
+// decodeAVIF decodes the main picture, or the first of a sequence. libavif
+// leaves turning it to the caller. The caller closes the result.
+func decodeAVIF(data []byte) (gocv.Mat, orientation, error) {
+	info, err := heif.Read(bytes.NewReader(data), int64(len(data)))
+	if err != nil && !errors.Is(err, heif.ErrNoPicture) {
+		return gocv.Mat{}, asStored, err
+	}
+	img, err := avif.Decode(bytes.NewReader(data))
+	if err != nil {
+		return gocv.Mat{}, asStored, fmt.Errorf("decode AVIF: %w", err)
+	}
+	if p, ok := img.(*image.RGBA); ok && !drawnOn(p.Pix, 4, info.Alpha) {
+		return gocv.Mat{}, asStored, errNothingDecoded
+	}
+	if p, ok := img.(*image.RGBA64); ok && !drawnOn(p.Pix, 8, info.Alpha) {
+		return gocv.Mat{}, asStored, errNothingDecoded
+	}
+	mat, err := matOf(img, info.Color)
+	return mat, exifOf(info.Transforms), err
+}
+
+// errNothingDecoded means that the AVIF library reports success, but has left
+// the picture as it found it: it takes no notice of damaged coded pictures.
+var errNothingDecoded = errors.New("decode AVIF: nothing was decoded")
+
+// drawnOn says whether pixels of n bytes, the last of them alpha, have been
+// decoded: then all are opaque, or at least one is visible if the file has
+// transparency.
+func drawnOn(pix []byte, n int, alpha bool) bool {
+	for i := n - 1; i < len(pix); i += n {
+		if alpha && pix[i] != 0 {
+			return true
+		}
+		if !alpha && pix[i] != 255 {
+			return false
+		}
+	}
+	return !alpha
+}
+
+// exifOf is the one turn that comes to the same as the transforms.
+func exifOf(transforms heif.Transforms) orientation {
+	quarters, mirror := 0, false // a turn clockwise, after mirroring left and right
+	for _, t := range transforms {
+		switch {
+		case t.Mirror == heif.NoMirror:
+			quarters -= t.Quarters
+		case t.Mirror == heif.LeftRight:
+			quarters, mirror = -quarters, !mirror
+		default:
+			quarters, mirror = 2-quarters, !mirror
+		}
+	}
+	quarters = (quarters%4 + 4) % 4
+	if mirror {
+		return []orientation{2, 7, 4, 5}[quarters]
+	}
+	return []orientation{1, 6, 3, 8}[quarters]
+}
+
+// matOf copies a decoded picture into a matrix. The caller closes it.
+func matOf(img image.Image, color heif.Color) (gocv.Mat, error) {
+	size := img.Bounds().Size()
+	pix := make([]byte, size.X*size.Y*3)
+	switch p := img.(type) {
+	case *image.YCbCr:
+		bgrOfYCbCr(p, color, pix)
+	case *image.RGBA:
+		bgrOfPremultiplied(p, pix)
+	case *image.NRGBA:
+		bgrOfStraight(p, pix)
+	default:
+		bgrOfAny(img, pix)
+	}
+	wrapped, err := gocv.NewMatFromBytes(size.Y, size.X, gocv.MatTypeCV8UC3, pix)
+	if err != nil {
+		return gocv.Mat{}, fmt.Errorf("wrap the picture: %w", err)
+	}
+	defer closeMat(&wrapped)
+	return wrapped.Clone(), nil // the memory of pix is Go's
+}

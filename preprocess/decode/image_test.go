@@ -1,0 +1,204 @@
+//go:build gocv_specific_modules
+
+package decode
+
+import (
+	"bytes"
+	"fmt"
+	"image"
+	"image/color"
+	"image/draw"
+	"image/gif"
+	"image/jpeg"
+	"image/png"
+	"testing"
+
+	"github.com/gen2brain/avif"
+	"gocv.io/x/gocv"
+
+	"deepfaked/preprocess"
+)
+
+// byGo encodes with one of Go's encoders.
+func byGo(t testing.TB, encode func(*bytes.Buffer) error) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := encode(&b); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// byOpenCV encodes with OpenCV.
+func byOpenCV(t testing.TB, img *image.NRGBA, alpha bool, ext gocv.FileExt, params ...int) []byte {
+	t.Helper()
+	size := img.Rect.Size()
+	mat := gocv.NewMatWithSize(size.Y, size.X, gocv.MatTypeCV8UC4)
+	defer func() { closeMat(&mat) }()
+	pix, err := mat.DataPtrUint8()
+	if err != nil {
+		t.Fatal(err)
+	}
+	straight(img, pix)
+	if !alpha {
+		if mat, err = converted(mat, gocv.ColorBGRAToBGR); err != nil {
+			t.Fatal(err)
+		}
+	}
+	coded, err := gocv.IMEncodeWithParams(ext, mat, append(params, gocv.IMWriteJpegQuality, 92))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer coded.Close()
+	return bytes.Clone(coded.GetBytes())
+}
+
+// greyOf is the drawn picture in grey, and the colours that come of it.
+func greyOf() (*image.Gray, quadrants) {
+	img := image.NewGray(image.Rect(0, 0, 96, 64))
+	draw.Draw(img, img.Rect, drawQuadrants(255), image.Point{}, draw.Src)
+	var q quadrants
+	for i, c := range drawnColors() {
+		g := color.GrayModel.Convert(c).(color.Gray).Y
+		q[i] = color.NRGBA{g, g, g, 255}
+	}
+	return img, q
+}
+
+// drawnScale is how much larger than 96 by 64 the drawn pictures are.
+func drawnScale(format preprocess.Format) int {
+	if format == preprocess.HEIC {
+		return 2
+	}
+	return 1
+}
+
+func TestStills(t *testing.T) {
+	t.Parallel()
+	grey, greys := greyOf()
+	colors := drawnColors()
+	drawn := drawQuadrants(255)
+	deep := image.NewNRGBA64(drawn.Rect)
+	draw.Draw(deep, deep.Rect, drawn, image.Point{}, draw.Src)
+	few := image.NewPaletted(drawn.Rect, color.Palette{colors[0], colors[1], colors[2], colors[3]})
+	draw.Draw(few, few.Rect, drawn, image.Point{}, draw.Src)
+	at := func(x, y int) color.NRGBA { return colors[x/48+y/32*2] }
+	key := quadrants{{255, 255, 255, 255}, colors[1], colors[2], colors[3]}
+	half := onWhiteAt(128)
+	for _, test := range []struct {
+		name      string
+		format    preprocess.Format
+		data      []byte
+		want      quadrants
+		tolerance int
+	}{
+		{"JPEG", preprocess.JPEG, byGo(t, func(b *bytes.Buffer) error {
+			return jpeg.Encode(b, drawn, &jpeg.Options{Quality: 92})
+		}), colors, 4},
+		{"JPEG progressive", preprocess.JPEG, byOpenCV(t, drawn, false, gocv.JPEGFileExt, 2, 1), colors, 4},
+		{"JPEG grey", preprocess.JPEG, byGo(t, func(b *bytes.Buffer) error { return jpeg.Encode(b, grey, nil) }), greys, 4},
+		{"JPEG CMYK by Adobe", preprocess.JPEG, testdata(t, "cmyk-adobe.jpg"), colors, 6},
+		{"JPEG CMYK plain", preprocess.JPEG, testdata(t, "cmyk-plain.jpg"), colors, 6},
+
+		{"PNG", preprocess.PNG, byGo(t, func(b *bytes.Buffer) error { return png.Encode(b, drawn) }), colors, 4},
+		{"PNG 16-bit", preprocess.PNG, byGo(t, func(b *bytes.Buffer) error { return png.Encode(b, deep) }), colors, 4},
+		{"PNG palette", preprocess.PNG, byGo(t, func(b *bytes.Buffer) error { return png.Encode(b, few) }), colors, 4},
+		{"PNG grey", preprocess.PNG, byGo(t, func(b *bytes.Buffer) error { return png.Encode(b, grey) }), greys, 4},
+		{"PNG alpha", preprocess.PNG, byGo(t, func(b *bytes.Buffer) error {
+			return png.Encode(b, drawQuadrants(128))
+		}), half, 4},
+		{"PNG transparent", preprocess.PNG, byGo(t, func(b *bytes.Buffer) error {
+			return png.Encode(b, drawQuadrants(0))
+		}), all(255, 255, 255), 2},
+		{"PNG grey and alpha", preprocess.PNG, rawPNG{
+			width: 96, height: 64, depth: 8, color: 4,
+			pixel: func(_, _ int) []byte { return []byte{100, 128} },
+		}.encode(t), all(177, 177, 177), 3},
+		{"PNG 16-bit grey and alpha", preprocess.PNG, rawPNG{
+			width: 96, height: 64, depth: 16, color: 4,
+			pixel: func(_, _ int) []byte { return []byte{100, 0, 128, 0} },
+		}.encode(t), all(177, 177, 177), 3},
+		{"PNG interlaced", preprocess.PNG, rawPNG{
+			width: 96, height: 64, depth: 8, color: 2, interlaced: true,
+			pixel: func(x, y int) []byte { c := at(x, y); return []byte{c.R, c.G, c.B} },
+		}.encode(t), colors, 4},
+		{"PNG colour key", preprocess.PNG, rawPNG{
+			width: 96, height: 64, depth: 8, color: 2, extra: chunk("tRNS", []byte{0, 220, 0, 40, 0, 30}),
+			pixel: func(x, y int) []byte { c := at(x, y); return []byte{c.R, c.G, c.B} },
+		}.encode(t), key, 4},
+		{"PNG palette with alpha", preprocess.PNG, rawPNG{
+			width: 96, height: 64, depth: 8, color: 3,
+			extra: append(chunk("PLTE", []byte{220, 40, 30, 30, 180, 60, 40, 60, 210, 230, 210, 40}), chunk("tRNS", []byte{0})...),
+			pixel: func(x, y int) []byte { return []byte{byte(x/48 + y/32*2)} },
+		}.encode(t), key, 4},
+
+		{"WebP", preprocess.WebP, byOpenCV(t, drawn, false, ".webp", 64, 90), colors, 6},
+		{"WebP lossless", preprocess.WebP, byOpenCV(t, drawn, false, ".webp", 64, 101), colors, 4},
+		{"WebP alpha", preprocess.WebP, byOpenCV(t, drawQuadrants(128), true, ".webp", 64, 90), half, 6},
+		{"WebP lossless alpha", preprocess.WebP, byOpenCV(t, drawQuadrants(128), true, ".webp", 64, 101), half, 4},
+		{"GIF", preprocess.GIF, byGo(t, func(b *bytes.Buffer) error { return gif.Encode(b, few, nil) }), colors, 4},
+		{"BMP", preprocess.BMP, byOpenCV(t, drawn, false, ".bmp"), colors, 4},
+
+		{"TIFF raw", preprocess.TIFF, testdata(t, "raw.tiff"), colors, 4},
+		{"TIFF LZW", preprocess.TIFF, testdata(t, "lzw.tiff"), colors, 4},
+		{"TIFF Deflate", preprocess.TIFF, testdata(t, "adobe_deflate.tiff"), colors, 4},
+		{"TIFF PackBits", preprocess.TIFF, testdata(t, "packbits.tiff"), colors, 4},
+		{"TIFF JPEG", preprocess.TIFF, testdata(t, "jpeg.tiff"), colors, 8},
+		{"TIFF palette", preprocess.TIFF, testdata(t, "palette.tiff"), colors, 40}, // of web colours
+		{"TIFF CMYK", preprocess.TIFF, testdata(t, "cmyk.tiff"), colors, 6},
+		{"TIFF alpha", preprocess.TIFF, testdata(t, "alpha.tiff"), half, 4},
+		{"TIFF of several pages", preprocess.TIFF, testdata(t, "pages.tiff"), colors, 4},
+
+		{"HEIC", preprocess.HEIC, testdata(t, "orientation1.heic"), colors, 8},
+		{"HEIC BT.709 limited", preprocess.HEIC, testdata(t, "bt709-limited.heic"), colors, 8},
+		{"HEIC grey", preprocess.HEIC, testdata(t, "grey.heic"), greys, 8},
+		{"HEIC 4:4:4", preprocess.HEIC, testdata(t, "chroma444.heic"), colors, 8},
+		{"HEIC 10-bit", preprocess.HEIC, testdata(t, "deep.heic"), colors, 8},
+		{"AVIF", preprocess.AVIF, byGo(t, func(b *bytes.Buffer) error {
+			return avif.Encode(b, drawn, avif.Options{Quality: 90, Speed: 10})
+		}), colors, 8},
+		{"AVIF 10-bit", preprocess.AVIF, testdata(t, "deep.avif"), colors, 12},
+		{"AVIF alpha", preprocess.AVIF, byGo(t, func(b *bytes.Buffer) error {
+			return avif.Encode(b, drawQuadrants(128), avif.Options{Quality: 90, QualityAlpha: 100, Speed: 10})
+		}), half, 12},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			found, frames, err := decodeTest(t, test.data, test.format, preprocess.DefaultLimits())
+			if err != nil {
+				t.Fatal(err)
+			}
+			scale := drawnScale(test.format)
+			if found.Kind != preprocess.Image || found.Width != 96*scale || found.Height != 64*scale || found.Duration != 0 {
+				t.Fatalf("found %+v", found)
+			}
+			if len(frames) != 1 || frames[0].Width != found.Width || frames[0].Height != found.Height {
+				t.Fatalf("%d frames", len(frames))
+			}
+			frames[0].expect(t, test.want, test.tolerance)
+		})
+	}
+}
+
+func TestOrientations(t *testing.T) {
+	t.Parallel()
+	for ext, format := range map[string]preprocess.Format{
+		"jpg": preprocess.JPEG, "png": preprocess.PNG, "webp": preprocess.WebP, "tiff": preprocess.TIFF,
+		"heic": preprocess.HEIC, "avif": preprocess.AVIF,
+	} {
+		for o := 1; o <= 8; o++ {
+			name := fmt.Sprintf("orientation%d.%s", o, ext)
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				found, frames, err := decodeTest(t, testdata(t, name), format, preprocess.DefaultLimits())
+				if err != nil {
+					t.Fatal(err)
+				}
+				if found.Width != 96*drawnScale(format) || found.Height != 64*drawnScale(format) {
+					t.Fatalf("found %+v", found)
+				}
+				frames[0].expect(t, drawnColors(), 12)
+			})
+		}
+	}
+}

@@ -1,0 +1,147 @@
+package decode
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime/debug"
+
+	"golang.org/x/sys/unix"
+
+	"deepfaked/internal/sandbox"
+	"deepfaked/preprocess"
+)
+
+// Main is the life of a decoder child: it decodes the files that come over the
+// inherited socket, one at a time, until the server closes it. It returns an
+// error when the child is unfit to go on; the process is to end after it either
+// way.
+func Main() error {
+	if err := sandbox.Enter(); err != nil {
+		return fmt.Errorf("enter the sandbox: %w", err)
+	}
+	conn, err := sandbox.Inherited()
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close() }()
+	prepare()
+	return serve(conn, decodeFile)
+}
+
+// decoder fills an arena with what a file holds.
+type decoder func(src Source, out *Arena) (Found, error)
+
+// decodeFile chooses the decoder of a format.
+func decodeFile(src Source, out *Arena) (Found, error) {
+	switch {
+	case src.Format.Kind() == preprocess.Image:
+		return decodeImage(src, out)
+	case src.Format == preprocess.WAV:
+		return decodeWAV(src, out)
+	default:
+		return decodeContainer(src, out)
+	}
+}
+
+// serve greets the server, then answers its requests.
+func serve(conn *sandbox.Conn, decode decoder) error {
+	if err := send(conn, preprocess.DecodeReply{}); err != nil {
+		return err
+	}
+	for {
+		message, files, err := conn.Receive()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		boundHeap()
+		reply := answer(message, files, decode)
+		sandbox.CloseAll(files)
+		if err := send(conn, reply); err != nil {
+			return err
+		}
+		if reply.Leaving {
+			return errors.New(reply.Cause)
+		}
+	}
+}
+
+// answer decodes one file. Whatever goes wrong is in the reply.
+func answer(message []byte, files []*os.File, decode decoder) preprocess.DecodeReply {
+	var req preprocess.DecodeRequest
+	if err := json.Unmarshal(message, &req); err != nil {
+		return preprocess.DecodeReply{Cause: "decode the request: " + err.Error(), Leaving: true}
+	}
+	if len(files) != 2 {
+		return preprocess.DecodeReply{Cause: fmt.Sprintf("%d descriptors", len(files)), Leaving: true}
+	}
+	src := Source{File: files[0], Size: req.Size, Format: req.Format, Limits: req.Limits}
+	arena := NewArena(files[1], req.Output)
+	found, err, leaving := protected(decode, src, arena)
+	if closeErr := arena.Close(); err == nil && closeErr != nil {
+		err, leaving = fmt.Errorf("unmap the output: %w", closeErr), true
+	}
+	if err != nil {
+		return failure(err, leaving || errors.Is(err, unix.ENOMEM))
+	}
+	format := found.Format
+	if format == "" {
+		format = string(src.Format)
+	}
+	return preprocess.DecodeReply{
+		Kind: found.Kind, Format: format, Width: found.Width, Height: found.Height,
+		Duration: found.Duration, Frames: arena.Frames(), Windows: arena.Windows(),
+	}
+}
+
+// protected turns a panic into an error; the child is not used again after one.
+func protected(decode decoder, src Source, arena *Arena) (found Found, err error, leaving bool) { //nolint:revive // not last
+	defer func() {
+		if p := recover(); p != nil {
+			err, leaving = fmt.Errorf("panic: %v\n%s", p, debug.Stack()), true
+		}
+	}()
+	found, err = decode(src, arena)
+	return found, err, false
+}
+
+// failure is the reply to a file that cannot be decoded.
+func failure(err error, leaving bool) preprocess.DecodeReply {
+	reply := preprocess.DecodeReply{Cause: err.Error(), Leaving: leaving}
+	var fault *preprocess.Error
+	if errors.As(err, &fault) {
+		reply.Code, reply.Message, reply.Cause = fault.Code, fault.Message, ""
+		if fault.Err != nil {
+			reply.Cause = fault.Err.Error()
+		}
+	}
+	reply.Cause = reply.Cause[:min(len(reply.Cause), maxCause)]
+	return reply
+}
+
+// maxCause bounds what goes into a reply for the log.
+const maxCause = 2048
+
+// send sends a reply.
+func send(conn *sandbox.Conn, reply preprocess.DecodeReply) error {
+	message, err := json.Marshal(reply)
+	if err != nil {
+		return fmt.Errorf("encode the reply: %w", err)
+	}
+	return conn.Send(message)
+}
+
+// boundHeap makes the collector work harder before the address space runs out.
+// The limit is read anew with each file: the server sets it while the child
+// starts.
+func boundHeap() {
+	var space unix.Rlimit
+	if unix.Getrlimit(unix.RLIMIT_AS, &space) == nil && space.Cur < 1<<40 {
+		debug.SetMemoryLimit(int64(space.Cur / 2)) //nolint:gosec // far below 1<<63
+	}
+}

@@ -1,0 +1,94 @@
+//go:build gocv_specific_modules
+
+package decode
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/bep/imagemeta"
+	"gocv.io/x/gocv"
+
+	"deepfaked/preprocess"
+)
+
+// orientation is how a stored picture has to be turned, as EXIF numbers it.
+type orientation int
+
+// asStored needs no turning.
+const asStored orientation = 1
+
+// readOrientation reads the orientation out of the file's EXIF data. Damaged
+// EXIF data is not held against a picture.
+func readOrientation(data []byte, format preprocess.Format) orientation {
+	container, ok := map[preprocess.Format]imagemeta.ImageFormat{
+		preprocess.JPEG: imagemeta.JPEG, preprocess.PNG: imagemeta.PNG,
+		preprocess.WebP: imagemeta.WebP, preprocess.TIFF: imagemeta.TIFF,
+	}[format]
+	if !ok {
+		return asStored
+	}
+	found := asStored
+	_, err := imagemeta.Decode(imagemeta.Options{
+		R: bytes.NewReader(data), ImageFormat: container, Sources: imagemeta.EXIF,
+		ShouldHandleTag: func(t imagemeta.TagInfo) bool { return t.Tag == "Orientation" && t.Namespace == "IFD0" },
+		HandleTag: func(t imagemeta.TagInfo) error {
+			if n, ok := t.Value.(uint16); ok && n >= 1 && n <= 8 {
+				found = orientation(n)
+			}
+			return imagemeta.ErrStopWalking
+		},
+	})
+	if err != nil {
+		return asStored
+	}
+	return found
+}
+
+// upright turns a picture. It takes mat over, even when it fails; the caller
+// closes the result.
+func upright(mat gocv.Mat, turn orientation) (gocv.Mat, error) {
+	for _, s := range turn.steps() {
+		turned := gocv.NewMat()
+		err := s(mat, &turned)
+		closeMat(&mat)
+		if err != nil {
+			closeMat(&turned)
+			return gocv.Mat{}, fmt.Errorf("turn upright: %w", err)
+		}
+		mat = turned
+	}
+	return mat, nil
+}
+
+// step turns or mirrors src into dst.
+type step func(src gocv.Mat, dst *gocv.Mat) error
+
+// rotated turns.
+func rotated(flag gocv.RotateFlag) step {
+	return func(src gocv.Mat, dst *gocv.Mat) error { return gocv.Rotate(src, dst, flag) }
+}
+
+// mirrored changes left and right.
+func mirrored(src gocv.Mat, dst *gocv.Mat) error { return gocv.Flip(src, dst, 1) }
+
+// steps are those of EXIF 2.3, table 6.
+func (o orientation) steps() []step {
+	switch o {
+	case 2:
+		return []step{mirrored}
+	case 3:
+		return []step{rotated(gocv.Rotate180Clockwise)}
+	case 4:
+		return []step{rotated(gocv.Rotate180Clockwise), mirrored}
+	case 5:
+		return []step{rotated(gocv.Rotate90Clockwise), mirrored}
+	case 6:
+		return []step{rotated(gocv.Rotate90Clockwise)}
+	case 7:
+		return []step{rotated(gocv.Rotate90CounterClockwise), mirrored}
+	case 8:
+		return []step{rotated(gocv.Rotate90CounterClockwise)}
+	}
+	return nil
+}

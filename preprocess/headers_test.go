@@ -1,0 +1,156 @@
+package preprocess
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// png60000 declares 60,000 by 60,000 pixels.
+func png60000() []byte {
+	b := []byte("\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR")
+	b = binary.BigEndian.AppendUint32(b, 60_000)
+	return append(binary.BigEndian.AppendUint32(b, 60_000), 8, 2, 0, 0, 0)
+}
+
+// bombs declare more than the limits allow, each in its way.
+func bombs() map[string]struct {
+	format Format
+	data   []byte
+} {
+	type entry = struct {
+		format Format
+		data   []byte
+	}
+	tiff := "\x08\x00\x00\x00\x02\x00" +
+		"\x00\x01\x04\x00\x01\x00\x00\x00\x60\xea\x00\x00" + "\x01\x01\x04\x00\x01\x00\x00\x00\x60\xea\x00\x00"
+	return map[string]entry{
+		"JPEG": {JPEG, []byte("\xff\xd8\xff\xe0\x00\x04JF\xff\xff\xff\xc2\x00\x0b\x08\xff\xff\xff\xff\x01\x01\x11\x00")},
+		"PNG":  {PNG, png60000()},
+		"GIF":  {GIF, []byte("GIF89a\xff\xff\xff\xff\x00\x00\x00")},
+		"BMP":  {BMP, []byte("BM____________\x28\x00\x00\x00\x60\xea\x00\x00\xa0\x15\xff\xff\x01\x00\x18\x00")},
+		"BMP of OS/2": {
+			BMP, []byte("BM____________\x0c\x00\x00\x00\xff\xff\xff\xff\x01\x00\x18\x00"),
+		},
+		"WebP": {WebP, []byte("RIFF\x16\x00\x00\x00WEBPVP8 \x0a\x00\x00\x00\x00\x00\x00\x9d\x01\x2a\xff\x3f\xff\x3f")},
+		"WebP lossless": {
+			WebP, []byte("RIFF\x16\x00\x00\x00WEBPVP8L\x0a\x00\x00\x00\x2f\xff\xff\xff\x0f\x00\x00\x00\x00\x00"),
+		},
+		"WebP extended": {
+			WebP, []byte("RIFF\x16\x00\x00\x00WEBPVP8X\x0a\x00\x00\x00\x00\x00\x00\x00\xff\xff\x00\xff\xff\x00"),
+		},
+		"TIFF": {TIFF, []byte("II*\x00" + tiff + "\x00\x00\x00\x00")},
+	}
+}
+
+func TestDeclaredBombs(t *testing.T) {
+	t.Parallel()
+	for name, test := range bombs() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got, ok := Sniff(test.data); !ok || got != test.format {
+				t.Fatalf("it is taken for %q", got)
+			}
+			_, err := inspect(bytes.NewReader(test.data), int64(len(test.data)), Audio, DefaultLimits())
+			var fault *Error
+			if !errors.As(err, &fault) || fault.Code != PayloadTooLarge {
+				t.Fatalf("got %v", err)
+			}
+			if !strings.Contains(fault.Message, "at most 64000000 are allowed") {
+				t.Fatalf("the message is %q", fault.Message)
+			}
+		})
+	}
+}
+
+// TestHeadersCutOff: no beginning of a bomb passes.
+func TestHeadersCutOff(t *testing.T) {
+	t.Parallel()
+	for name, test := range bombs() {
+		for n := range test.data {
+			_, err := inspect(bytes.NewReader(test.data[:n]), int64(n), "", DefaultLimits())
+			if fault := new(Error); !errors.As(err, &fault) {
+				t.Errorf("%d bytes of %s: %v", n, name, err)
+			}
+		}
+	}
+}
+
+// TestDrawnFilesPass holds the header checks against files that are in order.
+func TestDrawnFilesPass(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("decode/testdata/*")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no test data", err)
+	}
+	for _, name := range files {
+		if strings.HasSuffix(name, ".py") || strings.HasSuffix(name, ".amr") {
+			continue
+		}
+		data, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		limits := DefaultLimits()
+		format, err := inspect(bytes.NewReader(data), int64(len(data)), Image, limits)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		limits.Pixels = 1000
+		if err := checkHeader(bytes.NewReader(data), int64(len(data)), format, limits); err == nil {
+			t.Errorf("%s passes a limit of %d pixels", name, limits.Pixels)
+		}
+	}
+}
+
+// FuzzInspect holds that what passes has a format, and what does not a sentence.
+func FuzzInspect(f *testing.F) {
+	for _, test := range bombs() {
+		f.Add(test.data)
+	}
+	for _, name := range []string{"orientation5.heic", "orientation6.avif", "lzw.tiff", "animated-lossy.webp"} {
+		data, err := os.ReadFile(filepath.Join("decode", "testdata", name))
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(data)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		format, err := inspect(bytes.NewReader(data), int64(len(data)), "", DefaultLimits())
+		if err == nil && format == "" {
+			t.Fatal("neither a format nor an error")
+		}
+		var fault *Error
+		if err != nil && (!errors.As(err, &fault) || fault.Message == "") {
+			t.Fatalf("not the client's fault: %v", err)
+		}
+	})
+}
+
+// FuzzReply holds that a reply that passes cannot lead outside of the output.
+func FuzzReply(f *testing.F) {
+	f.Add("image", "PNG", 1, 1, int64(0), 1, 1, int64(0), 64_000, int64(4096))
+	f.Add("video", "MP4", 2, 2, int64(4096), 1280, 720, int64(1<<40), 64_000, int64(8192))
+	f.Add("audio", "WAV", 0, 0, int64(-4096), 1<<30, 1<<30, int64(-1), 64_000, int64(1<<62))
+	f.Fuzz(func(t *testing.T, kind, format string, w, h int, at int64, fw, fh int, wat int64, samples int, size int64) {
+		req := DecodeRequest{Format: MP4, Output: size, Limits: DefaultLimits()}
+		reply := DecodeReply{
+			Kind: Kind(kind), Format: format, Width: w, Height: h,
+			Frames:  []FrameRef{{Offset: at, Width: fw, Height: fh}},
+			Windows: []WindowRef{{Offset: wat, Samples: samples}},
+		}
+		if reply.check(req, size) != nil {
+			return
+		}
+		for _, piece := range [][2]int64{{at, int64(fw) * int64(fh) * 3}, {wat, int64(samples) * 4}} {
+			if piece[0] < 0 || piece[1] < 0 || piece[0] > size || piece[1] > size-piece[0] {
+				t.Fatalf("%+v passes with %d bytes", reply, size)
+			}
+		}
+	})
+}

@@ -1,0 +1,134 @@
+// Package animation takes animated GIF, PNG and WebP files apart into single
+// pictures, without decoding any of them.
+package animation
+
+import (
+	"errors"
+	"image"
+	"time"
+)
+
+// Animation is a file taken apart. It refers to the file's bytes.
+type Animation struct {
+	Width, Height int
+	Frames        []Frame
+}
+
+// Frame is one picture of an animation, to be put onto those before it.
+type Frame struct {
+	Rect     image.Rectangle // where, inside of the animation
+	Delay    time.Duration   // how long it is shown
+	Over     bool            // blended over what is there; otherwise it replaces that
+	Disposal Disposal
+	Alpha    bool // may be transparent
+
+	still func() []byte
+}
+
+// Still is the frame as a file of its own, of the size of Rect.
+func (f Frame) Still() []byte { return f.still() }
+
+// Disposal is what becomes of the frame's area before the next frame.
+type Disposal byte
+
+// The disposals.
+const (
+	Keep    Disposal = iota
+	Clear            // becomes transparent
+	Restore          // becomes what it was before the frame
+)
+
+// MaxFrames bounds how many frames an animation may have.
+const MaxFrames = 50_000
+
+// maxArea bounds the pixels of all frames together: what decoding costs at most.
+const maxArea = 4_000_000_000
+
+// The reasons why a file cannot be taken apart.
+var (
+	ErrDamaged  = errors.New("animation: damaged or truncated")
+	ErrTooLarge = errors.New("animation: too many frames or pixels")
+)
+
+// unnamedDelay replaces a delay of zero, as browsers do.
+const unnamedDelay = 100 * time.Millisecond
+
+// add appends a frame after checking it.
+func (a *Animation) add(f Frame) error {
+	if f.Rect.Empty() || !f.Rect.In(image.Rect(0, 0, a.Width, a.Height)) {
+		return ErrDamaged
+	}
+	if f.Delay <= 0 {
+		f.Delay = unnamedDelay
+	}
+	a.Frames = append(a.Frames, f)
+	if len(a.Frames) > MaxFrames {
+		return ErrTooLarge
+	}
+	return nil
+}
+
+// check says whether there is something to show, at a bearable cost.
+func (a *Animation) check() error {
+	if len(a.Frames) == 0 {
+		return ErrDamaged
+	}
+	area := int64(0)
+	for _, f := range a.Frames {
+		area += int64(f.Rect.Dx()) * int64(f.Rect.Dy())
+	}
+	if area > maxArea {
+		return ErrTooLarge
+	}
+	return nil
+}
+
+// Duration is the length of one pass.
+func (a *Animation) Duration() time.Duration {
+	total := time.Duration(0)
+	for _, f := range a.Frames {
+		total += f.Delay
+	}
+	return total
+}
+
+// Moment is a frame and when it begins to show.
+type Moment struct {
+	Frame int
+	At    time.Duration
+}
+
+// Spread chooses at most n frames: all of them if there are no more, otherwise
+// those that show in the middle of n equal parts of the length.
+func (a *Animation) Spread(n int) []Moment {
+	var chosen []Moment
+	total, at, part := a.Duration(), time.Duration(0), 0
+	for i, f := range a.Frames {
+		end := at + f.Delay
+		wanted := len(a.Frames) <= n
+		for part < n && time.Duration(float64(total)*(float64(part)+0.5)/float64(n)) < end {
+			wanted, part = true, part+1
+		}
+		if wanted {
+			chosen = append(chosen, Moment{Frame: i, At: at})
+		}
+		at = end
+	}
+	return chosen
+}
+
+// KeyFrame is the last frame up to i before which nothing needs to be decoded
+// to show i: it covers the whole animation and hides what was there.
+func (a *Animation) KeyFrame(i int) int {
+	whole := image.Rect(0, 0, a.Width, a.Height)
+	for ; i > 0; i-- {
+		f, before := a.Frames[i], a.Frames[i-1]
+		if f.Rect == whole && (!f.Over || !f.Alpha) {
+			return i
+		}
+		if before.Disposal == Clear && before.Rect == whole {
+			return i
+		}
+	}
+	return 0
+}

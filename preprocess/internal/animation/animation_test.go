@@ -1,0 +1,230 @@
+package animation
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"image"
+	"image/color"
+	"image/gif"
+	"image/png"
+	"os"
+	"slices"
+	"testing"
+	"time"
+)
+
+// threeFrames is a GIF of 8 by 6 pixels with frames of 8x6, 4x2 and 8x6.
+func threeFrames(t testing.TB) []byte {
+	t.Helper()
+	frame := func(r image.Rectangle, c color.Color) *image.Paletted {
+		img := image.NewPaletted(r, color.Palette{c, color.Transparent})
+		return img
+	}
+	var b bytes.Buffer
+	err := gif.EncodeAll(&b, &gif.GIF{
+		Image: []*image.Paletted{
+			frame(image.Rect(0, 0, 8, 6), color.White), frame(image.Rect(2, 1, 6, 3), color.Black),
+			frame(image.Rect(0, 0, 8, 6), color.White),
+		},
+		Delay: []int{5, 0, 20}, Disposal: []byte{gif.DisposalNone, gif.DisposalBackground, gif.DisposalPrevious},
+		Config: image.Config{Width: 8, Height: 6},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func TestGIF(t *testing.T) {
+	t.Parallel()
+	a, err := GIF(threeFrames(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a.Width != 8 || a.Height != 6 || len(a.Frames) != 3 {
+		t.Fatalf("%d by %d, %d frames", a.Width, a.Height, len(a.Frames))
+	}
+	var disposals []Disposal
+	for _, f := range a.Frames {
+		disposals = append(disposals, f.Disposal)
+		img, err := gif.Decode(bytes.NewReader(f.Still()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if img.Bounds().Size() != f.Rect.Size() {
+			t.Errorf("the picture of %v is %v", f.Rect, img.Bounds())
+		}
+	}
+	if want := []Disposal{Keep, Clear, Restore}; !slices.Equal(disposals, want) {
+		t.Errorf("disposals %v, want %v", disposals, want)
+	}
+	if a.Frames[1].Rect != image.Rect(2, 1, 6, 3) || a.Duration() != 350*time.Millisecond {
+		t.Errorf("the second frame is at %v, all take %v", a.Frames[1].Rect, a.Duration())
+	}
+}
+
+// even is an animation of n frames of a second each.
+func even(n int) *Animation {
+	a := &Animation{Width: 2, Height: 2}
+	for range n {
+		a.Frames = append(a.Frames, Frame{Rect: image.Rect(0, 0, 2, 2), Delay: time.Second, Over: true, Alpha: true})
+	}
+	return a
+}
+
+func TestSpread(t *testing.T) {
+	t.Parallel()
+	uneven := even(20)
+	uneven.Frames[0].Delay = 81 * time.Second // 81 of 100 seconds
+	for name, test := range map[string]struct {
+		animation *Animation
+		n         int
+		want      []int
+	}{
+		"all":        {even(3), 4, []int{0, 1, 2}},
+		"as many":    {even(4), 4, []int{0, 1, 2, 3}},
+		"spread":     {even(12), 4, []int{1, 4, 7, 10}},
+		"one":        {even(9), 1, []int{4}},
+		"long first": {uneven, 10, []int{0, 5, 15}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var got []int
+			for _, m := range test.animation.Spread(test.n) {
+				got = append(got, m.Frame)
+			}
+			if !slices.Equal(got, test.want) {
+				t.Fatalf("got %v, want %v", got, test.want)
+			}
+		})
+	}
+}
+
+func TestKeyFrame(t *testing.T) {
+	t.Parallel()
+	a := even(6)
+	if got := a.KeyFrame(5); got != 0 {
+		t.Errorf("with blending: %d", got)
+	}
+	a.Frames[2].Over = false
+	if got := a.KeyFrame(5); got != 2 {
+		t.Errorf("with a frame that replaces: %d", got)
+	}
+	a.Frames[3].Disposal = Clear
+	if got := a.KeyFrame(5); got != 4 {
+		t.Errorf("with a frame that is cleared: %d", got)
+	}
+	a.Frames[5].Alpha = false
+	if got := a.KeyFrame(5); got != 5 {
+		t.Errorf("with an opaque frame: %d", got)
+	}
+}
+
+func TestStillsAreNotAnimated(t *testing.T) {
+	t.Parallel()
+	var b bytes.Buffer
+	if err := png.Encode(&b, image.NewGray(image.Rect(0, 0, 2, 2))); err != nil {
+		t.Fatal(err)
+	}
+	if a, err := PNG(b.Bytes()); a != nil || err != nil {
+		t.Errorf("PNG: %v, %v", a, err)
+	}
+	still := []byte("RIFF\x0c\x00\x00\x00WEBPVP8L\x00\x00\x00\x00")
+	if a, err := WebP(still); a != nil || err != nil {
+		t.Errorf("WebP: %v, %v", a, err)
+	}
+}
+
+func TestDamage(t *testing.T) {
+	t.Parallel()
+	whole := threeFrames(t)
+	for n := range whole {
+		if _, err := GIF(whole[:n]); !errors.Is(err, ErrDamaged) {
+			t.Fatalf("%d bytes of a GIF: %v", n, err)
+		}
+	}
+	webp, err := os.ReadFile("../../decode/testdata/animated-lossy.webp")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := range webp {
+		if _, err := WebP(webp[:n]); !errors.Is(err, ErrDamaged) {
+			t.Fatalf("%d bytes of a WebP: %v", n, err)
+		}
+	}
+	beyond := bytes.Clone(whole)
+	binary.LittleEndian.PutUint16(beyond[6:], 4) // the screen is narrower than its frames
+	if _, err := GIF(beyond); !errors.Is(err, ErrDamaged) {
+		t.Errorf("a frame beyond the screen: %v", err)
+	}
+}
+
+// fuzzFrames holds what every file that is taken apart promises.
+func fuzzFrames(t *testing.T, a *Animation, err error) {
+	t.Helper()
+	if err != nil || a == nil {
+		return
+	}
+	if len(a.Frames) == 0 || len(a.Frames) > MaxFrames {
+		t.Fatalf("%d frames", len(a.Frames))
+	}
+	for i, f := range a.Frames {
+		if f.Rect.Empty() || !f.Rect.In(image.Rect(0, 0, a.Width, a.Height)) || f.Delay <= 0 {
+			t.Fatalf("frame %d: %v for %v", i, f.Rect, f.Delay)
+		}
+		if i < 50 && len(f.Still()) == 0 {
+			t.Fatalf("frame %d is empty", i)
+		}
+		if k := a.KeyFrame(i); k > i {
+			t.Fatalf("frame %d needs %d", i, k)
+		}
+	}
+	if chosen := a.Spread(16); len(chosen) == 0 || len(chosen) > 16 {
+		t.Fatalf("%d frames of %d", len(chosen), len(a.Frames))
+	}
+}
+
+func FuzzGIF(f *testing.F) {
+	f.Add(threeFrames(f))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		a, err := GIF(data)
+		fuzzFrames(t, a, err)
+	})
+}
+
+func FuzzPNG(f *testing.F) {
+	control := make([]byte, 26)
+	control[7], control[11], control[23] = 1, 1, 10
+	header := []byte{0, 0, 0, 1, 0, 0, 0, 1, 8, 0, 0, 0, 0}
+	seed := appendChunk([]byte(pngMagic), "IHDR", header)
+	seed = appendChunk(seed, "acTL", make([]byte, 8))
+	seed = appendChunk(seed, "fcTL", control)
+	seed = appendChunk(seed, "IDAT", []byte{1, 2, 3})
+	seed = appendChunk(seed, "fcTL", control)
+	seed = appendChunk(seed, "fdAT", []byte{0, 0, 0, 0, 1, 2, 3})
+	seed = appendChunk(seed, "IEND", nil)
+	if a, err := PNG(seed); err != nil || len(a.Frames) != 2 {
+		f.Fatal("the seed is no animation", err)
+	}
+	f.Add(seed)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		a, err := PNG(data)
+		fuzzFrames(t, a, err)
+	})
+}
+
+func FuzzWebP(f *testing.F) {
+	for _, name := range []string{"animated-lossy.webp", "animated-alpha.webp", "animated-lossless.webp"} {
+		data, err := os.ReadFile("../../decode/testdata/" + name)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(data)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		a, err := WebP(data)
+		fuzzFrames(t, a, err)
+		_ = LosslessWebP(data)
+	})
+}

@@ -1,0 +1,175 @@
+package animation
+
+import (
+	"encoding/binary"
+	"image"
+	"slices"
+	"time"
+)
+
+// GIF takes a GIF file apart. What comes after the last whole frame of a
+// truncated file is an error.
+func GIF(data []byte) (*Animation, error) {
+	r := &gifReader{data: data}
+	if err := r.header(); err != nil {
+		return nil, err
+	}
+	for {
+		kind, ok := r.byte()
+		if !ok {
+			return nil, ErrDamaged
+		}
+		var err error
+		switch kind {
+		case 0x21:
+			err = r.extension()
+		case 0x2c:
+			err = r.frame()
+		case 0x3b:
+			return &r.result, r.result.check()
+		default:
+			if len(r.result.Frames) > 0 { // rubbish after the last frame is common
+				return &r.result, r.result.check()
+			}
+			err = ErrDamaged
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+// gifReader walks the blocks of a GIF file.
+type gifReader struct {
+	data    []byte
+	at      int
+	palette []byte // the global one
+	flags   byte   // of the screen: whether there is a palette, and its size
+	control []byte // the graphic control extension of the next frame
+	result  Animation
+}
+
+// byte takes one byte.
+func (r *gifReader) byte() (byte, bool) {
+	b, ok := r.take(1)
+	if !ok {
+		return 0, false
+	}
+	return b[0], true
+}
+
+// take takes n bytes.
+func (r *gifReader) take(n int) ([]byte, bool) {
+	if n < 0 || n > len(r.data)-r.at {
+		return nil, false
+	}
+	r.at += n
+	return r.data[r.at-n : r.at : r.at], true
+}
+
+// paletteSize is the length of the palette that flags announce.
+func paletteSize(flags byte) int {
+	if flags&0x80 == 0 {
+		return 0
+	}
+	return 3 << (flags&7 + 1)
+}
+
+// header reads up to the global palette.
+func (r *gifReader) header() error {
+	head, ok := r.take(13)
+	if !ok {
+		return ErrDamaged
+	}
+	r.result.Width = int(binary.LittleEndian.Uint16(head[6:]))
+	r.result.Height = int(binary.LittleEndian.Uint16(head[8:]))
+	r.flags = head[10]
+	if r.palette, ok = r.take(paletteSize(r.flags)); !ok || r.result.Width == 0 || r.result.Height == 0 {
+		return ErrDamaged
+	}
+	return nil
+}
+
+// blocks skips blocks up to the empty one that ends them.
+func (r *gifReader) blocks() bool {
+	for {
+		n, ok := r.byte()
+		if !ok {
+			return false
+		}
+		if n == 0 {
+			return true
+		}
+		if _, ok := r.take(int(n)); !ok {
+			return false
+		}
+	}
+}
+
+// extension remembers a graphic control extension and skips the others.
+func (r *gifReader) extension() error {
+	label, ok := r.byte()
+	if !ok {
+		return ErrDamaged
+	}
+	start := r.at
+	if !r.blocks() {
+		return ErrDamaged
+	}
+	if block := r.data[start:r.at]; label == 0xf9 && len(block) == 6 && block[0] == 4 {
+		r.control = block
+	}
+	return nil
+}
+
+// frame takes one picture.
+func (r *gifReader) frame() error {
+	start := r.at
+	descriptor, ok := r.take(9)
+	if !ok {
+		return ErrDamaged
+	}
+	x, y := int(binary.LittleEndian.Uint16(descriptor)), int(binary.LittleEndian.Uint16(descriptor[2:]))
+	w, h := int(binary.LittleEndian.Uint16(descriptor[4:])), int(binary.LittleEndian.Uint16(descriptor[6:]))
+	if _, ok = r.take(paletteSize(descriptor[8])); !ok {
+		return ErrDamaged
+	}
+	if _, ok = r.take(1); !ok || !r.blocks() { // the code size, then the pixels
+		return ErrDamaged
+	}
+	body, control, flags, palette := r.data[start:r.at], r.control, r.flags, r.palette
+	r.control = nil
+	f := Frame{Rect: image.Rect(x, y, x+w, y+h), Over: true}
+	if control != nil {
+		f.Delay = time.Duration(binary.LittleEndian.Uint16(control[2:])) * 10 * time.Millisecond
+		f.Alpha = control[1]&1 != 0
+		f.Disposal = gifDisposal(control[1] >> 2 & 7)
+	}
+	f.still = func() []byte { return gifStill(body, control, flags, palette, w, h) }
+	return r.result.add(f)
+}
+
+// gifDisposal translates the number in the file.
+func gifDisposal(n byte) Disposal {
+	switch n {
+	case 2:
+		return Clear
+	case 3:
+		return Restore
+	}
+	return Keep
+}
+
+// gifStill is a GIF file with one picture that fills it.
+func gifStill(body, control []byte, flags byte, palette []byte, w, h int) []byte {
+	out := []byte("GIF89a")
+	out = binary.LittleEndian.AppendUint16(out, uint16(w)) //nolint:gosec // read from 16 bits
+	out = binary.LittleEndian.AppendUint16(out, uint16(h)) //nolint:gosec // read from 16 bits
+	out = append(out, flags, 0, 0)
+	out = append(out, palette...)
+	if control != nil {
+		out = append(append(out, 0x21, 0xf9), control...)
+	}
+	out = append(out, 0x2c, 0, 0, 0, 0)
+	return slices.Concat(out, body[4:], []byte{0x3b})
+}

@@ -1,0 +1,91 @@
+package heif
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"testing"
+)
+
+// testdata reads a drawn file.
+func testdata(t testing.TB, name string) []byte {
+	t.Helper()
+	data, err := os.ReadFile("../../decode/testdata/" + name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// TestTransforms compares with what the encoders were asked for. The two of
+// them may say the same turn differently; each of these was read off once and
+// holds because the decoded pictures are upright.
+func TestTransforms(t *testing.T) {
+	t.Parallel()
+	for orientation := 1; orientation <= 8; orientation++ {
+		for _, ext := range []string{"heic", "avif"} {
+			data := testdata(t, fmt.Sprintf("orientation%d.%s", orientation, ext))
+			info, err := Read(bytes.NewReader(data), int64(len(data)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			turned := orientation >= 5
+			if wide := info.Width > info.Height; wide == turned {
+				t.Errorf("orientation %d of %s: stored as %d by %d", orientation, ext, info.Width, info.Height)
+			}
+			mirrored := slices.ContainsFunc(info.Transforms, func(t Transform) bool { return t.Mirror != NoMirror })
+			if want := slices.Contains([]int{2, 4, 5, 7}, orientation); mirrored != want {
+				t.Errorf("orientation %d of %s: %+v", orientation, ext, info.Transforms)
+			}
+		}
+	}
+}
+
+func TestColor(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]Color{
+		"bt709-limited.heic": {Declared: true, Matrix: 1},
+		"orientation1.heic":  {Declared: true, Matrix: 6, FullRange: true},
+	} {
+		data := testdata(t, name)
+		info, err := Read(bytes.NewReader(data), int64(len(data)))
+		if err != nil || info.Color != want {
+			t.Errorf("%s: %+v, %v", name, info.Color, err)
+		}
+	}
+}
+
+func TestTruncated(t *testing.T) {
+	t.Parallel()
+	data := testdata(t, "orientation6.heic")
+	coded := bytes.Index(data, []byte("mdat"))
+	for n := 32; n < len(data); n++ {
+		if n >= coded-4 && n < coded+4 {
+			continue // no box begins; the decoder misses what is not there at all
+		}
+		if _, err := Read(bytes.NewReader(data[:n]), int64(n)); err == nil {
+			t.Fatalf("%d of %d bytes pass", n, len(data))
+		}
+	}
+	behind := append(bytes.Clone(data), "rubbish"...)
+	if _, err := Read(bytes.NewReader(behind), int64(len(behind))); err != nil {
+		t.Errorf("rubbish behind everything: %v", err)
+	}
+	if _, err := Read(bytes.NewReader(data[:28]), 28); !errors.Is(err, ErrNoPicture) {
+		t.Errorf("no description: %v", err)
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	for _, name := range []string{"orientation5.heic", "orientation7.avif", "bt709-limited.heic"} {
+		f.Add(testdata(f, name))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		info, err := Read(bytes.NewReader(data), int64(len(data)))
+		if err == nil && (info.Width < 0 || info.Height < 0 || info.Pixels < 0) {
+			t.Fatalf("%+v", info)
+		}
+	})
+}

@@ -1,0 +1,100 @@
+package preprocess
+
+import (
+	"context"
+	"time"
+)
+
+// The wait before another child is started after one did not start.
+const (
+	firstBackoff = 100 * time.Millisecond
+	maxBackoff   = 10 * time.Second
+)
+
+// keeper keeps one place in the pool filled with a living child.
+type keeper struct {
+	pool    *Pool
+	next    *worker // ready, not yet offered; nil if one has to be started
+	backoff time.Duration
+}
+
+// run replaces children until the pool is closed.
+func (k *keeper) run() {
+	for k.pool.ctx.Err() == nil {
+		w, err := k.start()
+		if err != nil {
+			k.rest(err)
+			continue
+		}
+		if k.backoff > 0 {
+			k.pool.failing.Add(-1)
+			k.backoff = 0
+		}
+		k.offer(w)
+		w.Kill()
+		<-w.Done()
+	}
+	if k.next != nil {
+		k.next.Kill()
+		<-k.next.Done()
+	}
+}
+
+// start returns the next child.
+func (k *keeper) start() (*worker, error) {
+	if w := k.next; w != nil {
+		k.next = nil
+		return w, nil
+	}
+	return k.pool.start()
+}
+
+// rest waits, longer each time. Meanwhile callers are told why, if no other
+// place is better off.
+func (k *keeper) rest(err error) {
+	p := k.pool
+	if p.ctx.Err() != nil {
+		return
+	}
+	if k.backoff == 0 {
+		p.failing.Add(1)
+	}
+	k.backoff = min(max(2*k.backoff, firstBackoff), maxBackoff)
+	p.opts.Logger.Error("a decoder child does not start", "error", err, "again_in", k.backoff.String())
+	timer := time.NewTimer(k.backoff)
+	defer timer.Stop()
+	broken := p.broken
+	if p.failing.Load() < int64(p.opts.Children) {
+		broken = nil
+	}
+	for {
+		select {
+		case broken <- err:
+		case <-timer.C:
+			return
+		case <-p.ctx.Done():
+			return
+		}
+	}
+}
+
+// offer hands the child to one caller after another, until it is used up, dead,
+// or the pool is closed.
+func (k *keeper) offer(w *worker) {
+	p := k.pool
+	stop := context.AfterFunc(p.ctx, w.Kill)
+	defer stop()
+	for range p.opts.Recycle {
+		select {
+		case p.idle <- w:
+		case <-w.Done():
+			p.opts.Logger.Warn("an idle decoder child died", "error", w.Err())
+			return
+		case <-p.ctx.Done():
+			return
+		}
+		if healthy := <-w.returned; !healthy {
+			return
+		}
+	}
+}

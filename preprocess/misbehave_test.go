@@ -1,0 +1,139 @@
+package preprocess_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"deepfaked/internal/sandbox"
+	"deepfaked/preprocess"
+)
+
+// markVariable names the file by which a child knows that it is not the first.
+const markVariable = "DEEPFAKED_TEST_MARK"
+
+// misbehave is the life of a child that does something wrong. It never returns.
+func misbehave(mode string) {
+	if mode == "once" { // a library disappears while the service runs
+		mode = "crash"
+		mark := os.Getenv(markVariable)
+		if _, err := os.Stat(mark); err == nil {
+			mode = "missing-library"
+		}
+		_ = os.WriteFile(mark, nil, 0o600)
+	}
+	if mode == "missing-library" {
+		fmt.Fprintln(os.Stderr, "error while loading shared libraries: libopencv_core.so.406")
+		os.Exit(127)
+	}
+	if mode == "silent" {
+		select {}
+	}
+	if err := sandbox.Enter(); err != nil {
+		panic(err)
+	}
+	conn, err := sandbox.Inherited()
+	if err != nil {
+		panic(err)
+	}
+	reply(conn, preprocess.DecodeReply{})
+	for {
+		message, files, err := conn.Receive()
+		if err != nil {
+			os.Exit(0)
+		}
+		var req preprocess.DecodeRequest
+		if err := json.Unmarshal(message, &req); err != nil {
+			panic(err)
+		}
+		act(mode, conn, req, files)
+		sandbox.CloseAll(files)
+	}
+}
+
+// act does what the mode says, with one file.
+func act(mode string, conn *sandbox.Conn, req preprocess.DecodeRequest, files []*os.File) {
+	good := preprocess.DecodeReply{
+		Kind: preprocess.Image, Format: "PNG", Width: 1, Height: 1,
+		Frames: []preprocess.FrameRef{{Width: 1, Height: 1}},
+	}
+	switch mode {
+	case "crash":
+		fmt.Fprintln(os.Stderr, "about to crash")
+		_ = syscall.Kill(os.Getpid(), syscall.SIGSEGV)
+		select {}
+	case "killed":
+		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+		select {}
+	case "stopped":
+		_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP)
+	case "spin":
+		for { //nolint:revive // that is the point
+		}
+	case "hoard":
+		hoard()
+	case "overflow":
+		if err := files[1].Truncate(req.Output + 1); err == nil {
+			fmt.Fprintln(os.Stderr, "the output grew beyond its bound")
+		}
+		os.Exit(9)
+	case "no-output":
+		reply(conn, good)
+	case "keeps-mapping":
+		_ = files[1].Truncate(4096)
+		_, _ = unix.Mmap(int(files[1].Fd()), 0, 4096, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+		reply(conn, good)
+	case "garbage":
+		_ = conn.Send([]byte("{]"))
+	case "look-around":
+		good.Format = lookAround()
+		_ = files[1].Truncate(4096)
+		reply(conn, good)
+	case "write-media":
+		if _, err := files[0].WriteAt([]byte("x"), 0); err == nil {
+			os.Exit(9)
+		}
+		_ = files[1].Truncate(4096)
+		reply(conn, good)
+	}
+}
+
+// hoard takes memory until there is none.
+func hoard() {
+	for {
+		b, err := unix.Mmap(-1, 0, 64<<20, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
+		if err != nil {
+			fmt.Fprintln(os.Stderr, "no memory:", err)
+			os.Exit(3)
+		}
+		b[0] = 1
+	}
+}
+
+// lookAround counts what a child can see: descriptors and variables.
+func lookAround() string {
+	entries, _ := os.ReadDir("/proc/self/fd")
+	odd := 0
+	for _, e := range entries {
+		target, _ := os.Readlink("/proc/self/fd/" + e.Name())
+		if strings.Contains(target, "leaked") {
+			odd++
+		}
+	}
+	return fmt.Sprintf("%d leaked, %d variables", odd, len(os.Environ()))
+}
+
+// reply sends one reply.
+func reply(conn *sandbox.Conn, r preprocess.DecodeReply) {
+	message, err := json.Marshal(r)
+	if err == nil {
+		err = conn.Send(message)
+	}
+	if err != nil {
+		panic(err)
+	}
+}

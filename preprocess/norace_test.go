@@ -1,0 +1,6 @@
+//go:build !race
+
+package preprocess_test
+
+// raceDetector says whether it is on.
+const raceDetector = false

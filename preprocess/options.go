@@ -1,0 +1,75 @@
+package preprocess
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"time"
+
+	"deepfaked/internal/sandbox"
+)
+
+// PoolOptions bounds the decoder children.
+type PoolOptions struct {
+	Limits      Limits
+	Children    int           // that run, and so files decoded, at a time
+	Command     []string      // starts a child, by path: normally our own binary and "decode"
+	Env         []string      // the whole environment of a child, "name=value"
+	Timeout     time.Duration // wall clock of one file
+	Start       time.Duration // wall clock until a new child is ready
+	MemoryBytes uint64        // of a child's address space, libraries included
+	CPUSeconds  uint64        // of processor time for one file
+	OutputBytes int64         // of pixels and samples of one file
+	Recycle     int           // files until a child is replaced
+	Logger      *slog.Logger
+}
+
+// DefaultPoolOptions fit the default limits: libraries take 2 GiB of address
+// space, and an AVIF picture of 64 megapixels 4.3 GiB of memory; all other
+// formats stay below 2 GiB. Command is left to the caller.
+func DefaultPoolOptions() PoolOptions {
+	return PoolOptions{
+		Limits: DefaultLimits(), Children: 2,
+		Env:     []string{"OPENCV_LOG_LEVEL=SILENT"},
+		Timeout: 30 * time.Second, Start: 30 * time.Second,
+		MemoryBytes: 8 << 30, CPUSeconds: 30, OutputBytes: 128 << 20, Recycle: 200,
+		Logger: slog.New(slog.NewJSONHandler(os.Stderr, nil)),
+	}
+}
+
+// Validate names the first field that makes no sense.
+func (o PoolOptions) Validate() error {
+	switch {
+	case o.Children < 1 || o.Children > 1024:
+		return errors.New("decoder: children must be between 1 and 1024")
+	case o.Timeout <= 0:
+		return errors.New("decoder: timeout must be positive")
+	case o.Start <= 0:
+		return errors.New("decoder: start must be positive")
+	case o.CPUSeconds < 1:
+		return errors.New("decoder: CPU seconds must be at least 1")
+	case o.OutputBytes < 1<<20:
+		return errors.New("decoder: output bytes must be at least 1 MiB")
+	case o.Recycle < 1:
+		return errors.New("decoder: recycle must be at least 1 file")
+	case o.Logger == nil:
+		return errors.New("decoder: logger must be set")
+	}
+	return errors.Join(o.Limits.Validate(), o.sandbox().Validate())
+}
+
+// childFiles is how many descriptors a child may have open.
+const childFiles = 64
+
+// sandbox is what one child is given. Its processor time bounds its whole life;
+// that of a file is set file by file.
+func (o PoolOptions) sandbox() sandbox.Options {
+	env := append([]string{fmt.Sprintf("OPENCV_IO_MAX_IMAGE_PIXELS=%d", o.Limits.Pixels)}, o.Env...)
+	return sandbox.Options{
+		Command: o.Command, Env: env, MemoryBytes: o.MemoryBytes,
+		FileBytes:  uint64(max(o.OutputBytes, 0)),                   //nolint:gosec // not negative
+		CPUSeconds: (o.CPUSeconds+2)*uint64(max(o.Recycle, 0)) + 10, //nolint:gosec // not negative
+		Files:      childFiles,
+	}
+}

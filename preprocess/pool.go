@@ -1,0 +1,151 @@
+package preprocess
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"deepfaked/internal/sandbox"
+)
+
+// ErrPoolClosed means that the pool has been closed.
+var ErrPoolClosed = errors.New("decoder: the pool is closed")
+
+// Pool decodes files in child processes. Children are started ahead, replaced
+// in the background when they die or have served enough files, and never
+// outlive the pool. It is safe for concurrent use.
+type Pool struct {
+	opts    PoolOptions
+	starter *sandbox.Starter
+
+	idle    chan *worker // handed from a keeper to a Decode
+	broken  chan error   // why no child starts; offered only when none does
+	failing atomic.Int64 // keepers that wait before they try again
+
+	ctx    context.Context //nolint:containedctx // the life of the keepers, ended by Close
+	cancel context.CancelFunc
+	closed sync.Once
+	wg     sync.WaitGroup
+}
+
+// NewPool starts the children. It returns when the first is ready, or with an
+// error that says why it does not start. The caller closes the pool.
+func NewPool(opts PoolOptions) (*Pool, error) {
+	if err := opts.Validate(); err != nil {
+		return nil, err
+	}
+	starter, err := sandbox.NewStarter()
+	if err != nil {
+		return nil, err
+	}
+	p := &Pool{opts: opts, starter: starter, idle: make(chan *worker), broken: make(chan error)}
+	p.ctx, p.cancel = context.WithCancel(context.Background())
+	first, err := p.start()
+	if err != nil {
+		p.cancel()
+		starter.Close()
+		return nil, err
+	}
+	for range opts.Children {
+		k := keeper{pool: p, next: first}
+		first = nil
+		p.wg.Go(k.run)
+	}
+	return p, nil
+}
+
+// Close kills the children and waits until they are gone. Decodes under way
+// return ErrPoolClosed; media that they have returned stays valid. It is
+// idempotent.
+func (p *Pool) Close() error {
+	p.closed.Do(func() {
+		p.cancel()
+		p.wg.Wait()
+		p.starter.Close()
+	})
+	return nil
+}
+
+// Decode turns a file of size bytes into frames and windows. declared is what
+// the client says it is, or empty. f is read from its beginning, may have no
+// name, and stays open; its offset is neither used nor moved. The caller closes
+// the media. What is wrong with the file is a *Error; when ctx ends, its error
+// is returned and the work is stopped.
+func (p *Pool) Decode(ctx context.Context, f *os.File, size int64, declared Kind) (*Media, error) {
+	format, err := inspect(f, size, declared, p.opts.Limits)
+	if err != nil {
+		return nil, err
+	}
+	req := DecodeRequest{Format: format, Size: size, Output: p.opts.OutputBytes, Limits: p.opts.Limits}
+	source, err := sandbox.ReadOnly(f)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = source.Close() }()
+	output, err := sandbox.NewMemory("decoded")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = output.Close() }()
+	reply, err := p.exchange(ctx, req, source, output)
+	if err != nil {
+		return nil, err
+	}
+	return open(reply, req, declared, output)
+}
+
+// exchange has one child work on the file. A child that was already dead when
+// the file was to be handed over is not the file's fault: another gets it.
+func (p *Pool) exchange(ctx context.Context, req DecodeRequest, source, output *os.File) (*DecodeReply, error) {
+	for {
+		w, err := p.worker(ctx)
+		if err != nil {
+			return nil, err
+		}
+		reply, err := w.serve(ctx, req, source, output)
+		if errors.Is(err, errNotServed) {
+			continue
+		}
+		if err != nil && p.ctx.Err() != nil {
+			err = ErrPoolClosed
+		}
+		return reply, err
+	}
+}
+
+// worker waits for an idle child.
+func (p *Pool) worker(ctx context.Context) (*worker, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	select {
+	case w := <-p.idle:
+		return w, nil
+	case err := <-p.broken:
+		return nil, fmt.Errorf("decoder: no child starts: %w", err)
+	case <-p.ctx.Done():
+		return nil, ErrPoolClosed
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// start starts a child and waits for its greeting.
+func (p *Pool) start() (*worker, error) {
+	child, err := p.starter.Start(p.opts.sandbox())
+	if err != nil {
+		return nil, err
+	}
+	w := &worker{Child: child, opts: p.opts, returned: make(chan bool, 1)}
+	stop := context.AfterFunc(p.ctx, child.Kill)
+	defer stop()
+	_ = child.SetDeadline(time.Now().Add(p.opts.Start))
+	if _, err := w.receive(); err != nil {
+		return nil, fmt.Errorf("decoder: a child did not start: %w", w.end(err))
+	}
+	return w, nil
+}

@@ -1,0 +1,212 @@
+package preprocess
+
+import (
+	"bytes"
+	"encoding/binary"
+	"strings"
+)
+
+// bmp: the magic is only two letters, so that the size of the second header has
+// to be one that exists.
+func bmp(head []byte) Format {
+	if len(head) < 18 {
+		return ""
+	}
+	switch binary.LittleEndian.Uint32(head[14:]) {
+	case 12, 16, 40, 52, 56, 64, 108, 124:
+		return BMP
+	}
+	return ""
+}
+
+// riff tells the contents of a RIFF file apart.
+func riff(head []byte) Format {
+	if len(head) < 12 {
+		return ""
+	}
+	little := head[3] == 'F'
+	switch kind := string(head[8:12]); {
+	case kind == "WAVE":
+		return WAV
+	case kind == "WEBP" && little:
+		return WebP
+	case kind == "AVI " && little:
+		return AVI
+	}
+	if string(head[:4]) == "RF64" && string(head[8:12]) == "WAVE" {
+		return WAV
+	}
+	return ""
+}
+
+// ebml tells WebM from other Matroska files by the document type, which stands
+// in the first few bytes.
+func ebml(head []byte) Format {
+	first := head[:min(len(head), 128)]
+	switch {
+	case documentType(first, "webm"):
+		return WebM
+	case documentType(first, "matroska"):
+		return Matroska
+	}
+	return ""
+}
+
+// documentType says whether an EBML header has a DocType element (0x4282, its
+// length in one byte or eight) of that name.
+func documentType(head []byte, name string) bool {
+	_, rest, found := bytes.Cut(head, []byte{0x42, 0x82})
+	if !found || len(rest) == 0 {
+		return false
+	}
+	length := 1
+	for mask := byte(0x80); length <= 8 && rest[0]&mask == 0; mask >>= 1 {
+		length++
+	}
+	return length <= 8 && len(rest) >= length && bytes.HasPrefix(rest[length:], []byte(name))
+}
+
+// ftyp tells the family of ISO base media files apart by their brands: the
+// major one first, then the compatible ones.
+func ftyp(head []byte) Format {
+	size := int64(binary.BigEndian.Uint32(head))
+	if len(head) < 12 || size < 12 || size > 1024 {
+		return ""
+	}
+	end := min(int64(len(head)), size)
+	brands := []string{string(head[8:12])}
+	for at := int64(16); at+4 <= end; at += 4 {
+		brands = append(brands, string(head[at:at+4]))
+	}
+	if f := still(brands); f != "" {
+		return f
+	}
+	switch major := brands[0]; {
+	case major == "qt  ":
+		return MOV
+	case strings.HasPrefix(major, "M4A"), strings.HasPrefix(major, "M4B"):
+		return M4A
+	case strings.HasPrefix(major, "3g"):
+		return ThreeGP
+	}
+	return MP4
+}
+
+// still finds the brand of a picture. The generic brands mif1 and msf1 say only
+// that it is one; the codec is among the compatible brands.
+func still(brands []string) Format {
+	generic := false
+	for _, b := range brands {
+		switch b {
+		case "avif", "avis":
+			return AVIF
+		case "heic", "heix", "heim", "heis", "hevc", "hevx", "hevm", "hevs":
+			return HEIC
+		case "mif1", "msf1":
+			generic = true
+		}
+	}
+	if generic {
+		return HEIC
+	}
+	return ""
+}
+
+// quickTime recognises a file that begins without ftyp, as old cameras and
+// QuickTime wrote it: its first box has a length that makes sense, and another
+// known box follows if it is in sight.
+func quickTime(head []byte) Format {
+	size := int64(binary.BigEndian.Uint32(head))
+	if size == 1 && len(head) >= 16 { // the length is in the next eight bytes
+		size = int64(binary.BigEndian.Uint64(head[8:]) & (1<<62 - 1)) //nolint:gosec // masked
+	}
+	if size < 8 && size != 0 {
+		return ""
+	}
+	if size == 0 || size+8 > int64(len(head)) {
+		return MOV
+	}
+	switch string(head[size+4 : size+8]) {
+	case "moov", "mdat", "wide", "free", "skip", "ftyp", "uuid", "udta", "pnot", "PICT":
+		return MOV
+	}
+	return ""
+}
+
+// id3 finds out what follows a tag, which MP3 and AAC files begin with.
+func id3(head []byte) Format {
+	if len(head) < 10 || head[3] == 0xff || head[4] == 0xff || (head[6]|head[7]|head[8]|head[9])&0x80 != 0 {
+		return ""
+	}
+	size := 10 + (int(head[6])<<21 | int(head[7])<<14 | int(head[8])<<7 | int(head[9]))
+	if head[5]&0x10 != 0 {
+		size += 10 // a footer
+	}
+	if size < len(head) {
+		rest := head[size:]
+		if adts(rest) {
+			return AAC
+		}
+		if bytes.HasPrefix(rest, []byte("fLaC")) {
+			return FLAC
+		}
+	}
+	return MP3
+}
+
+// adts recognises a bare AAC stream by two frame headers in a row, or by one
+// that reaches beyond what is there.
+func adts(head []byte) bool {
+	length := adtsFrame(head)
+	return length > 0 && (length+7 > len(head) || adtsFrame(head[length:]) > 0)
+}
+
+// adtsFrame is the length of the ADTS frame that begins here, or 0.
+func adtsFrame(b []byte) int {
+	if len(b) < 7 || b[0] != 0xff || b[1]&0xf6 != 0xf0 || b[2]>>2&15 > 12 {
+		return 0
+	}
+	length := int(b[3]&3)<<11 | int(b[4])<<3 | int(b[5])>>5
+	if length < 7 {
+		return 0
+	}
+	return length
+}
+
+// mpegAudio recognises MPEG audio in the same way.
+func mpegAudio(head []byte) bool {
+	length := mpegFrame(head)
+	return length > 0 && (length+4 > len(head) || mpegFrame(head[length:]) > 0)
+}
+
+// mpegFrame is the length of the MPEG-1, 2 or 2.5 audio frame of layer 2 or 3
+// that begins here, or 0. Layer 1 is extinct, and looks like the byte order mark
+// of UTF-16. ISO/IEC 11172-3, 2.4.2.3.
+func mpegFrame(b []byte) int {
+	if len(b) < 4 || b[0] != 0xff || b[1]&0xe0 != 0xe0 {
+		return 0
+	}
+	version, layer := b[1]>>3&3, 4-b[1]>>1&3 // version: 0 is 2.5, 2 is 2, 3 is 1
+	bitrate, rate := int(b[2]>>4), int(b[2]>>2&3)
+	if version == 1 || layer == 4 || layer == 1 || bitrate == 0 || bitrate == 15 || rate == 3 {
+		return 0
+	}
+	kbit := mpegBitrate(version == 3, layer, bitrate)
+	hertz := []int{44100, 48000, 32000}[rate] >> map[byte]int{3: 0, 2: 1, 0: 2}[version]
+	padding := int(b[2] >> 1 & 1)
+	if layer == 3 && version != 3 {
+		return 72*kbit*1000/hertz + padding
+	}
+	return 144*kbit*1000/hertz + padding
+}
+
+// mpegBitrate is in kbit/s; index is from 1 to 14.
+func mpegBitrate(mpeg1 bool, layer byte, index int) int {
+	switch {
+	case mpeg1 && layer == 2:
+		return []int{32, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320, 384}[index-1]
+	case mpeg1:
+		return []int{32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320}[index-1]
+	}
+	return []int{8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160}[index-1]
+}

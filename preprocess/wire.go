@@ -1,0 +1,192 @@
+package preprocess
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"deepfaked/internal/sandbox"
+)
+
+// DecodeRequest goes to a decoder child, together with two descriptors: the
+// media file, and the empty memory file that takes the output.
+type DecodeRequest struct {
+	Format Format `json:"format"`
+	Size   int64  `json:"size"` // of the media file, bytes
+	Output int64  `json:"output"`
+	Limits Limits `json:"limits"`
+}
+
+// DecodeReply comes back from a decoder child. It is checked like any input
+// from outside: the file may have taken the child over. An empty reply is the
+// child's greeting.
+type DecodeReply struct {
+	Kind     Kind          `json:"kind,omitempty"`
+	Format   string        `json:"format,omitempty"`
+	Width    int           `json:"width,omitempty"`
+	Height   int           `json:"height,omitempty"`
+	Duration time.Duration `json:"duration,omitempty"`
+	Frames   []FrameRef    `json:"frames,omitempty"`
+	Windows  []WindowRef   `json:"windows,omitempty"`
+
+	Code    Code   `json:"code,omitempty"`    // set when the client is to blame
+	Message string `json:"message,omitempty"` // for the client, with Code
+	Cause   string `json:"cause,omitempty"`   // for the log: set when the file cannot be decoded
+	Leaving bool   `json:"leaving,omitempty"` // the child is in no state to go on, and ends after this reply
+}
+
+// FrameRef says where in the output a frame's pixels lie.
+type FrameRef struct {
+	Offset int64         `json:"offset"` // bytes, a multiple of the page size
+	Width  int           `json:"width"`
+	Height int           `json:"height"`
+	At     time.Duration `json:"at"`
+}
+
+// WindowRef says where in the output a window's samples lie.
+type WindowRef struct {
+	Offset  int64         `json:"offset"` // bytes, a multiple of the page size
+	Samples int           `json:"samples"`
+	At      time.Duration `json:"at"`
+}
+
+// maxText bounds what a child may say.
+const maxText = 400
+
+// maxSide bounds the dimensions that a child may claim.
+const maxSide = 1 << 20
+
+// settle makes the output final, so that nothing that is checked here or seen
+// later can change, and checks the reply against it.
+func (r *DecodeReply) settle(req DecodeRequest, output *os.File) error {
+	if err := sandbox.Freeze(output); err != nil {
+		return err
+	}
+	info, err := output.Stat()
+	if err != nil {
+		return fmt.Errorf("measure the output: %w", err)
+	}
+	if info.Size() > req.Output {
+		return fmt.Errorf("the child's output is %d bytes long", info.Size())
+	}
+	if err := r.check(req, info.Size()); err != nil {
+		return fmt.Errorf("the child's reply makes no sense: %w", err)
+	}
+	return nil
+}
+
+// check says what is wrong with the reply to a request, if size bytes of output
+// came with it.
+func (r *DecodeReply) check(req DecodeRequest, size int64) error {
+	switch {
+	case r.Kind != Image && r.Kind != Audio && r.Kind != Video:
+		return fmt.Errorf("kind %q", r.Kind)
+	case req.Format.Kind() != "" && r.Kind != req.Format.Kind():
+		return fmt.Errorf("kind %s of a %s file", r.Kind, req.Format)
+	case len(r.Format) > 32 || !printable(r.Format):
+		return errors.New("an unfit name of a format")
+	case r.Width < 0 || r.Height < 0 || r.Width > maxSide || r.Height > maxSide:
+		return fmt.Errorf("%d by %d pixels", r.Width, r.Height)
+	case r.Duration < 0 || r.Duration > 2*req.Limits.Duration:
+		return fmt.Errorf("a duration of %v", r.Duration)
+	case len(r.Frames) > req.Limits.Frames || len(r.Windows) > req.Limits.Windows:
+		return fmt.Errorf("%d frames and %d windows", len(r.Frames), len(r.Windows))
+	case r.Kind != Audio && len(r.Frames) == 0, r.Kind == Audio && len(r.Windows) == 0:
+		return fmt.Errorf("%s without content", r.Kind)
+	}
+	return r.checkRefs(req, size)
+}
+
+// checkRefs says which reference leads outside of the output.
+func (r *DecodeReply) checkRefs(req DecodeRequest, size int64) error {
+	page := int64(os.Getpagesize())
+	outside := func(offset, length int64) bool {
+		return offset < 0 || offset%page != 0 || offset > size || length > size-offset
+	}
+	for i, f := range r.Frames {
+		side := max(f.Width, f.Height)
+		if f.Width < 1 || f.Height < 1 || side > req.Limits.Side || f.At < 0 ||
+			outside(f.Offset, int64(f.Width)*int64(f.Height)*3) {
+			return fmt.Errorf("frame %d: %+v", i, f)
+		}
+	}
+	for i, w := range r.Windows {
+		if w.Samples != req.Limits.Samples || w.At < 0 || outside(w.Offset, int64(w.Samples)*4) {
+			return fmt.Errorf("window %d: %+v", i, w)
+		}
+	}
+	return nil
+}
+
+// fault is the error that the reply carries, if it carries one.
+func (r *DecodeReply) fault(format Format) error {
+	switch {
+	case r.Code == PayloadTooLarge || r.Code == UnsupportedMediaType:
+		if r.Message == "" || len(r.Message) > maxText || !printable(r.Message) {
+			return undecodable(format, errors.New("the child's message is unfit"))
+		}
+		return &Error{Code: r.Code, Message: r.Message, Err: cause(r.Cause)}
+	case r.Code != "":
+		return undecodable(format, fmt.Errorf("the child's code is %.40q", r.Code))
+	case r.Cause != "" && r.Leaving:
+		return unsafeFile(format, cause(r.Cause))
+	case r.Cause != "":
+		return undecodable(format, cause(r.Cause))
+	}
+	return nil
+}
+
+// cause is text of the child, cut to a bearable length; nil when it is empty.
+func cause(text string) error {
+	if text == "" {
+		return nil
+	}
+	return errors.New(text[:min(len(text), maxText)])
+}
+
+// printable says whether s is plain text on one line.
+func printable(s string) bool {
+	for _, r := range s {
+		if r < ' ' || r == 0x7f || r == '\uFFFD' {
+			return false
+		}
+	}
+	return true
+}
+
+// sound says whether every sample is a number in [-1, 1].
+func sound(samples []float32) bool {
+	for _, s := range samples {
+		if !(s >= -1 && s <= 1) { // false for NaN, too
+			return false
+		}
+	}
+	return true
+}
+
+// undecodable is the answer to a file that is what it seems but damaged.
+func undecodable(format Format, cause error) *Error {
+	return &Error{
+		Code: UnsupportedMediaType, Err: cause,
+		Message: fmt.Sprintf("The file is recognised as %s but cannot be decoded: it is damaged or truncated, "+
+			"or uses a feature that is not supported.", format),
+	}
+}
+
+// unsafeFile is the answer to a file that ended its decoder or used too much of it.
+func unsafeFile(format Format, cause error) *Error {
+	return &Error{
+		Code: UnsupportedMediaType, Err: cause,
+		Message: fmt.Sprintf("The file is recognised as %s but could not be decoded safely.", format),
+	}
+}
+
+// mismatch is the answer to a file of another kind than declared.
+func mismatch(declared, found Kind) *Error {
+	return &Error{
+		Code: ContentTypeMismatch,
+		Message: fmt.Sprintf("The file was declared as %s but its content is %s: "+
+			"correct media_type or leave it out.", declared, found),
+	}
+}
