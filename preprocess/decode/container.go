@@ -11,6 +11,7 @@ import "C"
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"deepfaked/preprocess"
 )
@@ -22,6 +23,7 @@ const maxReads = 4 << 20
 type container struct {
 	sound   sound
 	video   *video // nil without a stream of pictures
+	foreign string // a codec that is not decoded
 	damaged bool   // the pass ended early, or packets made no sense
 }
 
@@ -39,27 +41,35 @@ func decodeContainer(src Source, out *Arena) (Found, error) {
 		return Found{}, err
 	}
 	c := container{sound: sound{limit: src.Limits.Duration}}
-	if err := c.scan(in, src.Limits); err != nil {
+	if err := c.scan(in, src); err != nil {
 		return Found{}, err
 	}
 	return c.write(src, out)
 }
 
 // scan reads every packet once.
-func (c *container) scan(in *input, l preprocess.Limits) error {
+func (c *container) scan(in *input, src Source) error {
 	snd, vid := in.choose()
-	if snd == nil && vid == nil {
-		return unsupported("recognised, but it holds neither sound nor pictures that can be decoded")
+	if vid != nil && !strings.Contains(videoNames, ","+codecName(vid)+",") {
+		c.foreign, vid = codecName(vid), nil
+	}
+	if vid != nil {
+		c.video = &video{stream: vid, limit: src.Limits.Duration}
 	}
 	var dec *soundDecoder
 	if snd != nil {
 		var err error
-		if dec, err = newSoundDecoder(snd, &c.sound); err == nil {
+		if dec, err = newSoundDecoder(snd, &c.sound); err != nil {
+			c.foreign = codecName(snd)
+		} else {
 			defer dec.Close()
 		}
 	}
-	if vid != nil {
-		c.video = &video{stream: vid, limit: l.Duration}
+	switch {
+	case c.video == nil && dec == nil && c.foreign != "":
+		return unsupported(fmt.Sprintf("recognised as %s but its codec %s is not supported", src.Format, c.foreign))
+	case c.video == nil && dec == nil:
+		return unsupported(fmt.Sprintf("recognised as %s but it holds neither sound nor video", src.Format))
 	}
 	if err := c.read(in, dec); err != nil || dec == nil {
 		return err

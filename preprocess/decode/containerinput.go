@@ -220,6 +220,12 @@ func (in *input) streams() []*C.AVStream {
 	return unsafe.Slice(in.ctx.streams, in.ctx.nb_streams)
 }
 
+// videoNames are the codecs of videoCodecs as the container knows them.
+const videoNames = ",h264,hevc,vp8,vp9,av1,mpeg4,msmpeg4v3,msmpeg4v2,mjpeg,theora,"
+
+// codecName names the codec of a stream.
+func codecName(s *C.AVStream) string { return C.GoString(C.avcodec_get_name(s.codecpar.codec_id)) }
+
 // choose picks the best stream of sound and of video, nil where there is none,
 // and has the demuxer pass over the others. Cover art is not video.
 func (in *input) choose() (snd, vid *C.AVStream) {

@@ -27,7 +27,7 @@ const (
 
 // captureOptions lets OpenCV's FFmpeg read the clips that we made, as files, and
 // nothing else. OpenCV takes it from the environment only.
-const captureOptions = "format_whitelist;nut|protocol_whitelist;file"
+const captureOptions = "format_whitelist;matroska|protocol_whitelist;file"
 
 var allowClips = sync.OnceValue(func() error {
 	return os.Setenv("OPENCV_FFMPEG_CAPTURE_OPTIONS", captureOptions)
@@ -129,16 +129,19 @@ func (v *video) readClip(clip *os.File, list []piece, targets []target, l prepro
 	defer func() { _ = capture.Close() }()
 	mat := gocv.NewMat()
 	defer closeMat(&mat)
-	for len(targets) > 0 {
-		ordinal, ok := grab(capture, list)
-		if !ok {
-			return nil
+	for range clipLength(list) {
+		ordinal := grab(capture, list)
+		if ordinal < 0 {
+			continue // a packet that is damaged, or not wanted
 		}
 		part := pieceOf(list, ordinal)
 		at := v.packets[ordinal].at
 		passed := func(t target) bool { return pieceOf(list, t.packet) < part }
 		for len(targets) > 0 && passed(targets[0]) {
 			targets = targets[1:] // it could not be decoded
+		}
+		if len(targets) == 0 {
+			return nil
 		}
 		hit := false
 		for len(targets) > 0 && pieceOf(list, targets[0].packet) == part && targets[0].at <= at {
@@ -164,18 +167,32 @@ func openClip(clip *os.File) (*gocv.VideoCapture, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: open clip: %w", errDamaged, err)
 	}
+	capture.Set(orientationAuto, 0) // we turn them: some versions do not
 	return capture, nil
 }
 
-// grab decodes the next picture and says which packet it came from. The
-// binding does not tell the end of the clip; that no picture was counted does.
-func grab(capture *gocv.VideoCapture, list []piece) (ordinal int, ok bool) {
+// orientationAuto is OpenCV's CAP_PROP_ORIENTATION_AUTO, which gocv has no name
+// for.
+const orientationAuto = gocv.VideoCaptureProperties(49)
+
+// clipLength is of how many packets a clip consists.
+func clipLength(list []piece) int {
+	n := clipTail
+	for _, p := range list {
+		n += p.to - p.from
+	}
+	return n
+}
+
+// grab decodes the next picture and says which packet it came from, -1 where
+// there was none to decode. The binding does not tell success; that a picture
+// was counted does.
+func grab(capture *gocv.VideoCapture, list []piece) int {
 	before := capture.Get(gocv.VideoCapturePosFrames)
 	if err := capture.Grab(1); err != nil || capture.Get(gocv.VideoCapturePosFrames) <= before {
-		return 0, false
+		return -1
 	}
-	n := int(math.Round(capture.Get(gocv.VideoCapturePosMsec) / clipTick))
-	return ordinalOf(list, max(n, 0)), true
+	return ordinalOf(list, max(int(math.Round(capture.Get(gocv.VideoCapturePosMsec)/clipTick)), 0))
 }
 
 // keep turns a picture upright and writes it to out.

@@ -155,7 +155,7 @@ func pieceOf(list []piece, ordinal int) int {
 }
 
 // ordinalOf is the packet that became number n when the pieces were put
-// together.
+// together, -1 for what follows them.
 func ordinalOf(list []piece, n int) int {
 	for _, p := range list {
 		if n < p.to-p.from {
@@ -163,5 +163,5 @@ func ordinalOf(list []piece, n int) int {
 		}
 		n -= p.to - p.from
 	}
-	return list[len(list)-1].to - 1
+	return -1
 }

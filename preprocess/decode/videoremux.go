@@ -32,13 +32,13 @@ static void clipClose(AVFormatContext *c) {
 	}
 }
 
-// clipOpen starts a NUT file with one stream, coded like s, of one tick per
+// clipOpen starts a Matroska file with one stream, coded like s, of one tick per
 // packet: tick milliseconds each.
 static AVFormatContext *clipOpen(int fd, AVStream *s) {
 	const int room = 1 << 16;
 	AVFormatContext *c = NULL;
 	uint8_t *buf = av_malloc(room);
-	if (!buf || avformat_alloc_output_context2(&c, NULL, "nut", NULL) < 0)
+	if (!buf || avformat_alloc_output_context2(&c, NULL, "matroska", NULL) < 0)
 		goto fail;
 	c->pb = avio_alloc_context(buf, room, 1, (void *)(intptr_t)fd, NULL, clipWrite, NULL);
 	if (!c->pb)
@@ -80,6 +80,11 @@ import (
 // packet a picture came from and has nothing to do with when it is shown.
 const clipTick = 40
 
+// clipTail is how many packets follow the last one that is wanted. OpenCV takes
+// one picture from its decoder for each packet, and one more at the end: what
+// the decoder still holds back then would be lost.
+const clipTail = reorderTail + clipThreads
+
 // makeClip copies the packets of pieces from src's stream into a file in memory
 // that holds nothing else, so that OpenCV decodes from its first byte to its
 // last and never seeks: its own seeking believes the header's frame count and
@@ -120,23 +125,39 @@ func (in *input) copyPieces(clip *os.File, stream *C.AVStream, list []piece) err
 	defer C.clipClose(out)
 	p := C.av_packet_alloc()
 	defer C.av_packet_free(&p)
+	last := C.av_packet_alloc()
+	defer C.av_packet_free(&last)
 	written := 0
+	write := func(p *C.AVPacket) error {
+		code := C.clipWritePacket(out, p, C.int64_t(written*clipTick))
+		if written++; code < 0 {
+			return avError("make clip", code)
+		}
+		return nil
+	}
 	for ordinal := 0; len(list) > 0; {
 		if err := in.next(p); err != nil {
 			break // the pictures before the damage count
 		}
 		if p.stream_index == stream.index {
 			if ordinal >= list[0].from {
-				if code := C.clipWritePacket(out, p, C.int64_t(written*clipTick)); code < 0 {
-					return avError("make clip", code)
+				if written == 0 && C.av_packet_ref(last, p) < 0 {
+					return fmt.Errorf("%w: make clip", errDamaged)
 				}
-				written++
+				if err := write(p); err != nil {
+					return err
+				}
 			}
 			if ordinal++; ordinal == list[0].to {
 				list = list[1:]
 			}
 		}
 		C.av_packet_unref(p)
+	}
+	for range clipTail {
+		if err := write(last); err != nil {
+			return err
+		}
 	}
 	if code := C.av_write_trailer(out); code < 0 {
 		return avError("make clip", code)

@@ -18,6 +18,7 @@ type wavKind struct {
 
 // wavKinds are all ways that are read.
 func wavKinds() []wavKind {
+	toALaw, toMuLaw := compressor(aLaw), compressor(muLaw)
 	return []wavKind{
 		{"PCM 8", wavPCM, 8, func(b []byte, x float64) []byte { return append(b, byte(math.Round(x*127)+128)) }},
 		{"PCM 16", wavPCM, 16, func(b []byte, x float64) []byte {
@@ -36,21 +37,28 @@ func wavKinds() []wavKind {
 		{"float 64", wavFloat, 64, func(b []byte, x float64) []byte {
 			return binary.LittleEndian.AppendUint64(b, math.Float64bits(x))
 		}},
-		{"A-law", wavALaw, 8, func(b []byte, x float64) []byte { return append(b, nearest(aLaw, x)) }},
-		{"µ-law", wavMuLaw, 8, func(b []byte, x float64) []byte { return append(b, nearest(muLaw, x)) }},
+		{"A-law", wavALaw, 8, func(b []byte, x float64) []byte { return append(b, compressed(toALaw, x)) }},
+		{"µ-law", wavMuLaw, 8, func(b []byte, x float64) []byte { return append(b, compressed(toMuLaw, x)) }},
 	}
 }
 
-// nearest is the byte whose level is closest to x.
-func nearest(expand func(byte) float64, x float64) byte {
-	best := 0
-	for b := range 256 {
-		if math.Abs(expand(byte(b))-x) < math.Abs(expand(byte(best))-x) {
-			best = b
+// compressor lists, for 2001 levels from -1 to 1, the byte whose level is
+// closest.
+func compressor(expand func(byte) float64) []byte {
+	table := make([]byte, 2001)
+	for i := range table {
+		x, best := float64(i-1000)/1000, 0
+		for b := range 256 {
+			if math.Abs(expand(byte(b))-x) < math.Abs(expand(byte(best))-x) {
+				best = b
+			}
 		}
+		table[i] = byte(best)
 	}
-	return byte(best)
+	return table
 }
+
+func compressed(table []byte, x float64) byte { return table[int(math.Round(x*1000))+1000] }
 
 // tone is a sine of 440 Hz at half of full scale.
 func tone(n, rate int) float64 { return 0.5 * math.Sin(2*math.Pi*440*float64(n)/float64(rate)) }
@@ -59,8 +67,11 @@ func tone(n, rate int) float64 { return 0.5 * math.Sin(2*math.Pi*440*float64(n)/
 func toneWAV(k wavKind, channels, rate, frames int, wide bool) []byte {
 	var data []byte
 	for n := range frames {
-		for range channels {
-			data = k.put(data, tone(n, rate))
+		start := len(data)
+		data = k.put(data, tone(n, rate))
+		one := data[start:]
+		for range channels - 1 {
+			data = append(data, one...)
 		}
 	}
 	head := format(k.tag, channels, rate, k.bits)
