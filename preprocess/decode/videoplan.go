@@ -21,9 +21,13 @@ type target struct {
 	at     time.Duration // of that packet
 }
 
-// reorderTail is how many packets after a picture's own a decoder may want
-// before it lets go of the picture.
+// reorderTail is how many packets a decoder may hold a picture back for.
 const reorderTail = 16
+
+// hiddenTail is how many packets are decoded after a picture's own, for the case
+// that the packet holds none that is shown. What comes after them in the clip
+// makes the decoder let go of the pictures.
+const hiddenTail = 2
 
 // planFrames chooses up to n pictures, spread over the whole length: one from
 // each n-th of it, a key frame where there is one, since it costs nothing else
@@ -136,7 +140,7 @@ func pieces(packets []packet, targets []target) []piece {
 	for _, t := range targets {
 		to := t.packet + 1
 		if t.packet != t.from || !packets[t.packet].key {
-			to = min(t.packet+1+reorderTail, len(packets))
+			to = min(t.packet+1+hiddenTail, len(packets))
 		}
 		if n := len(list); n > 0 && t.from < list[n-1].to {
 			list[n-1].to = max(list[n-1].to, to)

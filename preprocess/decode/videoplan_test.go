@@ -68,7 +68,7 @@ func TestPlanStaysWithinTheBudget(t *testing.T) {
 		for _, target := range targets {
 			seen[target.packet] = true
 		}
-		if cost > 3000+16*reorderTail || len(seen) != 16 {
+		if cost > 3000+16*hiddenTail || len(seen) != 16 {
 			t.Errorf("key frames every %d: %d packets for %d pictures", gop, cost, len(seen))
 		}
 	}

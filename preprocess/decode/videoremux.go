@@ -123,28 +123,17 @@ func (in *input) copyPieces(clip *os.File, stream *C.AVStream, list []piece) err
 		return fmt.Errorf("%w: make clip", errDamaged)
 	}
 	defer C.clipClose(out)
+	w := clipWriter{out: out, first: C.av_packet_alloc()}
+	defer C.av_packet_free(&w.first)
 	p := C.av_packet_alloc()
 	defer C.av_packet_free(&p)
-	last := C.av_packet_alloc()
-	defer C.av_packet_free(&last)
-	written := 0
-	write := func(p *C.AVPacket) error {
-		code := C.clipWritePacket(out, p, C.int64_t(written*clipTick))
-		if written++; code < 0 {
-			return avError("make clip", code)
-		}
-		return nil
-	}
 	for ordinal := 0; len(list) > 0; {
 		if err := in.next(p); err != nil {
 			break // the pictures before the damage count
 		}
 		if p.stream_index == stream.index {
 			if ordinal >= list[0].from {
-				if written == 0 && C.av_packet_ref(last, p) < 0 {
-					return fmt.Errorf("%w: make clip", errDamaged)
-				}
-				if err := write(p); err != nil {
+				if err := w.write(p); err != nil {
 					return err
 				}
 			}
@@ -154,12 +143,39 @@ func (in *input) copyPieces(clip *os.File, stream *C.AVStream, list []piece) err
 		}
 		C.av_packet_unref(p)
 	}
+	return w.finish()
+}
+
+// clipWriter numbers the packets that it writes.
+type clipWriter struct {
+	out     *C.AVFormatContext
+	first   *C.AVPacket // kept, to be written again
+	written int
+}
+
+func (w *clipWriter) write(p *C.AVPacket) error {
+	if w.written == 0 && C.av_packet_ref(w.first, p) < 0 {
+		return fmt.Errorf("%w: make clip", errDamaged)
+	}
+	code := C.clipWritePacket(w.out, p, C.int64_t(w.written*clipTick))
+	if w.written++; code < 0 {
+		return avError("make clip", code)
+	}
+	return nil
+}
+
+// finish writes the first packet, which is a key frame, as often as it takes
+// for the decoder to let go of every picture before.
+func (w *clipWriter) finish() error {
+	if w.written == 0 {
+		return fmt.Errorf("%w: no pictures", errDamaged)
+	}
 	for range clipTail {
-		if err := write(last); err != nil {
+		if err := w.write(w.first); err != nil {
 			return err
 		}
 	}
-	if code := C.av_write_trailer(out); code < 0 {
+	if code := C.av_write_trailer(w.out); code < 0 {
 		return avError("make clip", code)
 	}
 	return nil

@@ -128,14 +128,20 @@ func TestParseWAVRefuses(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			_, err := parseWAV(bytes.NewReader(tc.file), int64(len(tc.file)))
-			var fault *preprocess.Error
-			switch {
-			case tc.says == "" && !errors.Is(err, errDamagedWAV):
-				t.Fatalf("got %v, want damage", err)
-			case tc.says != "" && (!errors.As(err, &fault) || fault.Code != preprocess.UnsupportedMediaType || !strings.Contains(fault.Message, tc.says)):
-				t.Fatalf("got %v, want a sentence with %q", err, tc.says)
-			}
+			wantWAVFault(t, err, tc.says)
 		})
+	}
+}
+
+// wantWAVFault fails unless err is damage, or says what is not supported.
+func wantWAVFault(t *testing.T, err error, says string) {
+	t.Helper()
+	var fault *preprocess.Error
+	switch {
+	case says == "" && !errors.Is(err, errDamagedWAV):
+		t.Fatalf("got %v, want damage", err)
+	case says != "" && (!errors.As(err, &fault) || fault.Code != preprocess.UnsupportedMediaType || !strings.Contains(fault.Message, says)):
+		t.Fatalf("got %v, want a sentence with %q", err, says)
 	}
 }
 
