@@ -92,24 +92,24 @@ func mustDecode(t testing.TB, path string, f preprocess.Format) decoded {
 }
 
 // pixels are those of frame i.
-func (d decoded) pixels(t testing.TB, i int) picture {
+func (d decoded) pixels(t testing.TB, i int) rgbPicture {
 	t.Helper()
 	ref := d.arena.Frames()[i]
 	pix := make([]byte, ref.Width*ref.Height*3)
 	if _, err := d.arena.file.ReadAt(pix, ref.Offset); err != nil {
 		t.Fatal(err)
 	}
-	return picture{pix, ref.Width, ref.Height}
+	return rgbPicture{pix, ref.Width, ref.Height}
 }
 
-// picture is RGB without padding.
-type picture struct {
+// rgbPicture is RGB without padding.
+type rgbPicture struct {
 	pix  []byte
 	w, h int
 }
 
 // at is the colour at a place given in parts of the width and height.
-func (p picture) at(x, y float64) [3]int {
+func (p rgbPicture) at(x, y float64) [3]int {
 	i := (int(y*float64(p.h))*p.w + int(x*float64(p.w))) * 3
 	return [3]int{int(p.pix[i]), int(p.pix[i+1]), int(p.pix[i+2])}
 }

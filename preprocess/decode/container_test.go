@@ -26,9 +26,9 @@ func box(t testing.TB, file []byte, kind string) int {
 	return i + 4
 }
 
-// wantFault fails unless err is the client's fault of the given code, and says
+// wantCode fails unless err is the client's fault of the given code, and says
 // so with the given words.
-func wantFault(t *testing.T, err error, code preprocess.Code, words ...string) {
+func wantCode(t *testing.T, err error, code preprocess.Code, words ...string) {
 	t.Helper()
 	var fault *preprocess.Error
 	if !errors.As(err, &fault) || fault.Code != code {
@@ -118,21 +118,21 @@ func TestContainerLimits(t *testing.T) {
 	l := preprocess.DefaultLimits()
 	l.Pixels = 160*128 - 1
 	_, err := decodePath(t, video, preprocess.MP4, l)
-	wantFault(t, err, preprocess.PayloadTooLarge, "160 × 128", "20479")
+	wantCode(t, err, preprocess.PayloadTooLarge, "160 × 128", "20479")
 	l = preprocess.DefaultLimits()
 	l.Duration = time.Second
 	_, err = decodePath(t, video, preprocess.MP4, l)
-	wantFault(t, err, preprocess.PayloadTooLarge, "limit is 1s")
+	wantCode(t, err, preprocess.PayloadTooLarge, "limit is 1s")
 	_, err = decodePath(t, encode(t, master, "x.mp3", "-vn"), preprocess.MP3, l)
-	wantFault(t, err, preprocess.PayloadTooLarge, "limit is 1s")
+	wantCode(t, err, preprocess.PayloadTooLarge, "limit is 1s")
 	many := []string{"-vn"}
 	for range 40 {
 		many = append(many, "-map", "0:a")
 	}
 	_, err = decodePath(t, encode(t, master, "x.mka", append(many, "-c:a", "pcm_s16le")...), preprocess.Matroska, preprocess.DefaultLimits())
-	wantFault(t, err, preprocess.PayloadTooLarge, "40 streams", "limit is 32")
+	wantCode(t, err, preprocess.PayloadTooLarge, "40 streams", "limit is 32")
 	_, err = decodePath(t, encode(t, master, "x.ogg", "-vn", "-t", "0.05", "-c:a", "flac"), preprocess.OGG, preprocess.DefaultLimits())
-	wantFault(t, err, preprocess.UnsupportedMediaType, "0.1 seconds")
+	wantCode(t, err, preprocess.UnsupportedMediaType, "0.1 seconds")
 }
 
 // TestForeignCodecs: a codec that is not on the list is not tried.
@@ -140,9 +140,9 @@ func TestForeignCodecs(t *testing.T) {
 	t.Parallel()
 	master := clock(t, 1)
 	_, err := decodePath(t, encode(t, master, "x.mkv", "-an", "-c:v", "ffv1"), preprocess.Matroska, preprocess.DefaultLimits())
-	wantFault(t, err, preprocess.UnsupportedMediaType, "MKV", "ffv1")
+	wantCode(t, err, preprocess.UnsupportedMediaType, "MKV", "ffv1")
 	_, err = decodePath(t, encode(t, master, "x.mka", "-vn", "-c:a", "wavpack"), preprocess.Matroska, preprocess.DefaultLimits())
-	wantFault(t, err, preprocess.UnsupportedMediaType, "wavpack")
+	wantCode(t, err, preprocess.UnsupportedMediaType, "wavpack")
 	d := mustDecode(t, master, preprocess.Matroska)
 	if d.Kind != preprocess.Audio || len(d.arena.Windows()) == 0 {
 		t.Errorf("foreign pictures with sound give %+v", d.Found)
@@ -157,7 +157,7 @@ func TestGiantPictures(t *testing.T) {
 	stsd := box(t, file, "stsd")
 	binary.BigEndian.PutUint32(file[stsd+box(t, file[stsd:], "avc1")+24:], 0xFFFFFFFF)
 	_, err := decodeBytes(t, file, preprocess.MP4, preprocess.DefaultLimits())
-	wantFault(t, err, preprocess.PayloadTooLarge, "65535 × 65535", "64000000")
+	wantCode(t, err, preprocess.PayloadTooLarge, "65535 × 65535", "64000000")
 }
 
 // TestThousandsOfStreams repeats the track of a sound file.

@@ -47,7 +47,7 @@ var (
 )
 
 // wantCorners checks the colours from the top left corner clockwise.
-func wantCorners(t *testing.T, p picture, want [4][3]int) {
+func wantCorners(t *testing.T, p rgbPicture, want [4][3]int) {
 	t.Helper()
 	for i, at := range [4][2]float64{{0.1, 0.1}, {0.9, 0.1}, {0.9, 0.9}, {0.1, 0.9}} {
 		if got := p.at(at[0], at[1]); !near(got, want[i], 30) {
@@ -179,7 +179,7 @@ func TestRotationIsHonoured(t *testing.T) {
 			t.Fatal(err)
 		}
 		raw := ffmpeg(t, "-i", other, "-frames:v", "1", "-f", "rawvideo", "-pix_fmt", "rgb24", "-")
-		wantCorners(t, picture{raw, w, h}, want) // ffmpeg turns them the same way
+		wantCorners(t, rgbPicture{raw, w, h}, want) // ffmpeg turns them the same way
 	}
 }
 

@@ -85,6 +85,9 @@ const clipTick = 40
 // the decoder still holds back then would be lost.
 const clipTail = reorderTail + clipThreads
 
+// clipTailBytes bounds what they take up in memory.
+const clipTailBytes = 16 << 20
+
 // makeClip copies the packets of pieces from src's stream into a file in memory
 // that holds nothing else, so that OpenCV decodes from its first byte to its
 // last and never seeks: its own seeking believes the header's frame count and
@@ -170,7 +173,7 @@ func (w *clipWriter) finish() error {
 	if w.written == 0 {
 		return fmt.Errorf("%w: no pictures", errDamaged)
 	}
-	for range clipTail {
+	for range min(clipTail, 1+clipTailBytes/max(int(w.first.size), 1)) {
 		if err := w.write(w.first); err != nil {
 			return err
 		}

@@ -121,7 +121,7 @@ func TestLargeWAVInBlocks(t *testing.T) {
 	}
 	const size = 100 << 20
 	path := filepath.Join(t.TempDir(), "large.wav")
-	head := riff("RIFF", format(wavPCM, 8, 192_000, 16), chunk("data", size, nil))
+	head := riff("RIFF", format(wavPCM, 8, 192_000, 16), riffChunk("data", size, nil))
 	if err := os.WriteFile(path, head, 0o600); err != nil {
 		t.Fatal(err)
 	}

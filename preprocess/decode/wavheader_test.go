@@ -17,8 +17,8 @@ func riff(id string, chunks ...[]byte) []byte {
 	return append(b, body...)
 }
 
-// chunk is a chunk that says it has length bytes.
-func chunk(id string, length uint32, content []byte) []byte {
+// riffChunk is a chunk that says it has length bytes.
+func riffChunk(id string, length uint32, content []byte) []byte {
 	b := append(binary.LittleEndian.AppendUint32([]byte(id), length), content...)
 	if len(content)%2 == 1 {
 		b = append(b, 0)
@@ -40,7 +40,7 @@ func formatAligned(tag, channels, rate, bits, align int) []byte {
 	b = binary.LittleEndian.AppendUint32(b, uint32(rate*align))
 	b = binary.LittleEndian.AppendUint16(b, uint16(align))
 	b = binary.LittleEndian.AppendUint16(b, uint16(bits))
-	return chunk("fmt ", 16, b)
+	return riffChunk("fmt ", 16, b)
 }
 
 // extensible is a fmt chunk of 40 bytes with a GUID that ends in tail.
@@ -54,32 +54,32 @@ func extensible(tag, channels, rate, bits int, tail string) []byte {
 	return append(b, tail...)
 }
 
-// samples is a data chunk of n zero bytes.
-func samples(n int) []byte { return chunk("data", uint32(n), make([]byte, n)) }
+// zeroes is a data chunk of n zero bytes.
+func zeroes(n int) []byte { return riffChunk("data", uint32(n), make([]byte, n)) }
 
 func TestParseWAVTakes(t *testing.T) {
 	t.Parallel()
-	ds64 := chunk("ds64", 28, binary.LittleEndian.AppendUint64(make([]byte, 8, 28), 3200)[:28])
+	ds64 := riffChunk("ds64", 28, binary.LittleEndian.AppendUint64(make([]byte, 8, 28), 3200)[:28])
 	for name, tc := range map[string]struct {
 		file []byte
 		want wavSound
 	}{
-		"plain":               {riff("RIFF", format(1, 2, 44100, 16), samples(400)), wavSound{wavPCM, 2, 44100, 2, 44, 100}},
-		"odd chunk first":     {riff("RIFF", chunk("junk", 3, []byte("abc")), format(1, 1, 8000, 8), samples(7)), wavSound{wavPCM, 1, 8000, 1, 56, 7}},
-		"12 bits in 16":       {riff("RIFF", format(1, 1, 8000, 12), samples(8)), wavSound{wavPCM, 1, 8000, 2, 44, 4}},
-		"float":               {riff("RIFF", format(3, 1, 48000, 32), samples(8)), wavSound{wavFloat, 1, 48000, 4, 44, 2}},
-		"float 64":            {riff("RIFF", format(3, 1, 48000, 64), samples(16)), wavSound{wavFloat, 1, 48000, 8, 44, 2}},
-		"A-law":               {riff("RIFF", format(6, 1, 8000, 8), samples(8)), wavSound{wavALaw, 1, 8000, 1, 44, 8}},
-		"µ-law":               {riff("RIFF", format(7, 1, 8000, 8), samples(8)), wavSound{wavMuLaw, 1, 8000, 1, 44, 8}},
-		"extensible":          {riff("RIFF", extensible(1, 6, 48000, 24, wavGUID), samples(180)), wavSound{wavPCM, 6, 48000, 3, 68, 10}},
-		"extensible float":    {riff("RIFF", extensible(3, 1, 48000, 32, wavGUID), samples(8)), wavSound{wavFloat, 1, 48000, 4, 68, 2}},
-		"data of length 0":    {riff("RIFF", format(1, 1, 8000, 16), chunk("data", 0, make([]byte, 64))), wavSound{wavPCM, 1, 8000, 2, 44, 32}},
-		"data without end":    {riff("RIFF", format(1, 1, 8000, 16), chunk("data", 0xFFFFFFFF, make([]byte, 64))), wavSound{wavPCM, 1, 8000, 2, 44, 32}},
-		"cut off":             {riff("RIFF", format(1, 1, 8000, 16), chunk("data", 9000, make([]byte, 64))), wavSound{wavPCM, 1, 8000, 2, 44, 32}},
-		"half a sample":       {riff("RIFF", format(1, 2, 8000, 16), samples(66)), wavSound{wavPCM, 2, 8000, 2, 44, 16}},
-		"more after data":     {riff("RIFF", format(1, 1, 8000, 16), samples(64), chunk("LIST", 0x7FFFFFFF, nil)), wavSound{wavPCM, 1, 8000, 2, 44, 32}},
-		"RF64":                {riff("RF64", ds64, format(1, 1, 8000, 16), chunk("data", 0xFFFFFFFF, make([]byte, 4000))), wavSound{wavPCM, 1, 8000, 2, 80, 1600}},
-		"RF64 without length": {riff("RF64", format(1, 1, 8000, 16), chunk("data", 0xFFFFFFFF, make([]byte, 64))), wavSound{wavPCM, 1, 8000, 2, 44, 32}},
+		"plain":               {riff("RIFF", format(1, 2, 44100, 16), zeroes(400)), wavSound{wavPCM, 2, 44100, 2, 44, 100}},
+		"odd chunk first":     {riff("RIFF", riffChunk("junk", 3, []byte("abc")), format(1, 1, 8000, 8), zeroes(7)), wavSound{wavPCM, 1, 8000, 1, 56, 7}},
+		"12 bits in 16":       {riff("RIFF", format(1, 1, 8000, 12), zeroes(8)), wavSound{wavPCM, 1, 8000, 2, 44, 4}},
+		"float":               {riff("RIFF", format(3, 1, 48000, 32), zeroes(8)), wavSound{wavFloat, 1, 48000, 4, 44, 2}},
+		"float 64":            {riff("RIFF", format(3, 1, 48000, 64), zeroes(16)), wavSound{wavFloat, 1, 48000, 8, 44, 2}},
+		"A-law":               {riff("RIFF", format(6, 1, 8000, 8), zeroes(8)), wavSound{wavALaw, 1, 8000, 1, 44, 8}},
+		"µ-law":               {riff("RIFF", format(7, 1, 8000, 8), zeroes(8)), wavSound{wavMuLaw, 1, 8000, 1, 44, 8}},
+		"extensible":          {riff("RIFF", extensible(1, 6, 48000, 24, wavGUID), zeroes(180)), wavSound{wavPCM, 6, 48000, 3, 68, 10}},
+		"extensible float":    {riff("RIFF", extensible(3, 1, 48000, 32, wavGUID), zeroes(8)), wavSound{wavFloat, 1, 48000, 4, 68, 2}},
+		"data of length 0":    {riff("RIFF", format(1, 1, 8000, 16), riffChunk("data", 0, make([]byte, 64))), wavSound{wavPCM, 1, 8000, 2, 44, 32}},
+		"data without end":    {riff("RIFF", format(1, 1, 8000, 16), riffChunk("data", 0xFFFFFFFF, make([]byte, 64))), wavSound{wavPCM, 1, 8000, 2, 44, 32}},
+		"cut off":             {riff("RIFF", format(1, 1, 8000, 16), riffChunk("data", 9000, make([]byte, 64))), wavSound{wavPCM, 1, 8000, 2, 44, 32}},
+		"half a sample":       {riff("RIFF", format(1, 2, 8000, 16), zeroes(66)), wavSound{wavPCM, 2, 8000, 2, 44, 16}},
+		"more after data":     {riff("RIFF", format(1, 1, 8000, 16), zeroes(64), riffChunk("LIST", 0x7FFFFFFF, nil)), wavSound{wavPCM, 1, 8000, 2, 44, 32}},
+		"RF64":                {riff("RF64", ds64, format(1, 1, 8000, 16), riffChunk("data", 0xFFFFFFFF, make([]byte, 4000))), wavSound{wavPCM, 1, 8000, 2, 80, 1600}},
+		"RF64 without length": {riff("RF64", format(1, 1, 8000, 16), riffChunk("data", 0xFFFFFFFF, make([]byte, 64))), wavSound{wavPCM, 1, 8000, 2, 44, 32}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -102,28 +102,28 @@ func TestParseWAVRefuses(t *testing.T) {
 		"text":                  {[]byte("RIFF is a format, and this is a sentence."), ""},
 		"header only":           {riff("RIFF"), ""},
 		"no data":               {riff("RIFF", plain), ""},
-		"data first":            {riff("RIFF", samples(8), plain), ""},
-		"two formats":           {riff("RIFF", plain, plain, samples(8)), ""},
-		"short format":          {riff("RIFF", chunk("fmt ", 14, make([]byte, 14)), samples(8)), ""},
-		"huge format":           {riff("RIFF", chunk("fmt ", 8000, make([]byte, 8000)), samples(8)), ""},
-		"chunk beyond the file": {riff("RIFF", plain, chunk("LIST", 1<<30, nil), samples(8)), ""},
-		"library bomb":          {riff("RIFF", chunk("LIST", 0x40000000, []byte("INFOxxxx")), plain)[:52], ""},
-		"no channels":           {riff("RIFF", format(1, 0, 8000, 16), samples(8)), ""},
-		"65535 channels":        {riff("RIFF", formatAligned(1, 65535, 8000, 16, 2), samples(8)), ""},
-		"rate 0":                {riff("RIFF", format(1, 1, 0, 16), samples(8)), ""},
-		"rate of 4 GHz":         {riff("RIFF", format(1, 1, 0xFFFFFFFF, 16), samples(8)), ""},
-		"no bits":               {riff("RIFF", format(1, 1, 8000, 0), samples(8)), ""},
-		"wrong alignment":       {riff("RIFF", formatAligned(1, 2, 8000, 16, 2), samples(8)), ""},
-		"ds64 in RIFF":          {riff("RIFF", chunk("ds64", 28, make([]byte, 28)), plain, samples(8)), ""},
-		"thousands of chunks":   {riff("RIFF", bytes.Repeat(chunk("junk", 0, nil), 20_000), plain, samples(8)), ""},
-		"empty":                 {riff("RIFF", plain, chunk("data", 0, nil)), "no sound"},
-		"RIFX":                  {riff("RIFX", plain, samples(8)), "big-endian"},
-		"MP3 inside":            {riff("RIFF", format(0x55, 1, 8000, 16), samples(8)), "0x0055"},
-		"ADPCM":                 {riff("RIFF", formatAligned(2, 1, 8000, 4, 256), samples(512)), "0x0002"},
-		"foreign GUID":          {riff("RIFF", extensible(1, 1, 8000, 16, strings.Repeat("x", 14)), samples(8)), "extensible"},
-		"extensible without":    {riff("RIFF", format(wavExtensible, 1, 8000, 16), samples(8)), "extensible"},
-		"float of 16 bits":      {riff("RIFF", format(3, 1, 8000, 16), samples(8)), "16 bits"},
-		"integers of 64 bits":   {riff("RIFF", format(1, 1, 8000, 64), samples(8)), "64 bits"},
+		"data first":            {riff("RIFF", zeroes(8), plain), ""},
+		"two formats":           {riff("RIFF", plain, plain, zeroes(8)), ""},
+		"short format":          {riff("RIFF", riffChunk("fmt ", 14, make([]byte, 14)), zeroes(8)), ""},
+		"huge format":           {riff("RIFF", riffChunk("fmt ", 8000, make([]byte, 8000)), zeroes(8)), ""},
+		"chunk beyond the file": {riff("RIFF", plain, riffChunk("LIST", 1<<30, nil), zeroes(8)), ""},
+		"library bomb":          {riff("RIFF", riffChunk("LIST", 0x40000000, []byte("INFOxxxx")), plain)[:52], ""},
+		"no channels":           {riff("RIFF", format(1, 0, 8000, 16), zeroes(8)), ""},
+		"65535 channels":        {riff("RIFF", formatAligned(1, 65535, 8000, 16, 2), zeroes(8)), ""},
+		"rate 0":                {riff("RIFF", format(1, 1, 0, 16), zeroes(8)), ""},
+		"rate of 4 GHz":         {riff("RIFF", format(1, 1, 0xFFFFFFFF, 16), zeroes(8)), ""},
+		"no bits":               {riff("RIFF", format(1, 1, 8000, 0), zeroes(8)), ""},
+		"wrong alignment":       {riff("RIFF", formatAligned(1, 2, 8000, 16, 2), zeroes(8)), ""},
+		"ds64 in RIFF":          {riff("RIFF", riffChunk("ds64", 28, make([]byte, 28)), plain, zeroes(8)), ""},
+		"thousands of chunks":   {riff("RIFF", bytes.Repeat(riffChunk("junk", 0, nil), 20_000), plain, zeroes(8)), ""},
+		"empty":                 {riff("RIFF", plain, riffChunk("data", 0, nil)), "no sound"},
+		"RIFX":                  {riff("RIFX", plain, zeroes(8)), "big-endian"},
+		"MP3 inside":            {riff("RIFF", format(0x55, 1, 8000, 16), zeroes(8)), "0x0055"},
+		"ADPCM":                 {riff("RIFF", formatAligned(2, 1, 8000, 4, 256), zeroes(512)), "0x0002"},
+		"foreign GUID":          {riff("RIFF", extensible(1, 1, 8000, 16, strings.Repeat("x", 14)), zeroes(8)), "extensible"},
+		"extensible without":    {riff("RIFF", format(wavExtensible, 1, 8000, 16), zeroes(8)), "extensible"},
+		"float of 16 bits":      {riff("RIFF", format(3, 1, 8000, 16), zeroes(8)), "16 bits"},
+		"integers of 64 bits":   {riff("RIFF", format(1, 1, 8000, 64), zeroes(8)), "64 bits"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -148,12 +148,12 @@ func wantWAVFault(t *testing.T, err error, says string) {
 // FuzzWAV feeds whole files to the chunk walker and, when it takes them, reads
 // every sample: none may fail, and there are as many as were promised.
 func FuzzWAV(f *testing.F) {
-	f.Add(riff("RIFF", format(1, 2, 44100, 16), samples(400)))
-	f.Add(riff("RIFF", chunk("LIST", 0x40000000, []byte("INFO")), format(1, 1, 8000, 16)))
-	f.Add(riff("RIFF", extensible(3, 1, 48000, 32, wavGUID), samples(8)))
-	f.Add(riff("RIFF", format(7, 3, 8000, 8), chunk("data", 0xFFFFFFFF, make([]byte, 64))))
-	f.Add(riff("RF64", chunk("ds64", 28, bytes.Repeat([]byte{0xFF}, 28)), format(1, 1, 8000, 24), samples(9)))
-	f.Add(riff("RIFX", format(1, 1, 8000, 16), samples(8)))
+	f.Add(riff("RIFF", format(1, 2, 44100, 16), zeroes(400)))
+	f.Add(riff("RIFF", riffChunk("LIST", 0x40000000, []byte("INFO")), format(1, 1, 8000, 16)))
+	f.Add(riff("RIFF", extensible(3, 1, 48000, 32, wavGUID), zeroes(8)))
+	f.Add(riff("RIFF", format(7, 3, 8000, 8), riffChunk("data", 0xFFFFFFFF, make([]byte, 64))))
+	f.Add(riff("RF64", riffChunk("ds64", 28, bytes.Repeat([]byte{0xFF}, 28)), format(1, 1, 8000, 24), zeroes(9)))
+	f.Add(riff("RIFX", format(1, 1, 8000, 16), zeroes(8)))
 	f.Fuzz(func(t *testing.T, file []byte) {
 		s, err := parseWAV(bytes.NewReader(file), int64(len(file)))
 		if err != nil {

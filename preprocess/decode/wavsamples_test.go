@@ -37,8 +37,8 @@ func wavKinds() []wavKind {
 		{"float 64", wavFloat, 64, func(b []byte, x float64) []byte {
 			return binary.LittleEndian.AppendUint64(b, math.Float64bits(x))
 		}},
-		{"A-law", wavALaw, 8, func(b []byte, x float64) []byte { return append(b, compressed(toALaw, x)) }},
-		{"µ-law", wavMuLaw, 8, func(b []byte, x float64) []byte { return append(b, compressed(toMuLaw, x)) }},
+		{"A-law", wavALaw, 8, func(b []byte, x float64) []byte { return append(b, companded(toALaw, x)) }},
+		{"µ-law", wavMuLaw, 8, func(b []byte, x float64) []byte { return append(b, companded(toMuLaw, x)) }},
 	}
 }
 
@@ -58,7 +58,7 @@ func compressor(expand func(byte) float64) []byte {
 	return table
 }
 
-func compressed(table []byte, x float64) byte { return table[int(math.Round(x*1000))+1000] }
+func companded(table []byte, x float64) byte { return table[int(math.Round(x*1000))+1000] }
 
 // tone is a sine of 440 Hz at half of full scale.
 func tone(n, rate int) float64 { return 0.5 * math.Sin(2*math.Pi*440*float64(n)/float64(rate)) }
@@ -78,7 +78,7 @@ func toneWAV(k wavKind, channels, rate, frames int, wide bool) []byte {
 	if wide {
 		head = extensible(k.tag, channels, rate, k.bits, wavGUID)
 	}
-	return riff("RIFF", head, chunk("data", uint32(len(data)), data))
+	return riff("RIFF", head, riffChunk("data", uint32(len(data)), data))
 }
 
 func TestWAVSamples(t *testing.T) {
@@ -117,7 +117,7 @@ func TestWAVSamples(t *testing.T) {
 func TestWAVMeanOfChannels(t *testing.T) {
 	t.Parallel()
 	data := []byte{0, 0x40, 0, 0xC0, 0, 0x40, 0, 0x20} // +0.5 and -0.5, then +0.5 and +0.25
-	file := riff("RIFF", format(wavPCM, 2, 8000, 16), chunk("data", 8, data))
+	file := riff("RIFF", format(wavPCM, 2, 8000, 16), riffChunk("data", 8, data))
 	s, err := parseWAV(bytes.NewReader(file), int64(len(file)))
 	if err != nil {
 		t.Fatal(err)
@@ -148,7 +148,7 @@ func TestWAVFloatsThatAreNoLevels(t *testing.T) {
 	for _, x := range []float64{math.NaN(), math.Inf(1), math.Inf(-1), 7, -7, 1e308, 0.25} {
 		data = binary.LittleEndian.AppendUint64(data, math.Float64bits(x))
 	}
-	file := riff("RIFF", format(wavFloat, 1, 8000, 64), chunk("data", uint32(len(data)), data))
+	file := riff("RIFF", format(wavFloat, 1, 8000, 64), riffChunk("data", uint32(len(data)), data))
 	s, err := parseWAV(bytes.NewReader(file), int64(len(file)))
 	if err != nil {
 		t.Fatal(err)
@@ -164,7 +164,7 @@ func TestWAVFloatsThatAreNoLevels(t *testing.T) {
 // TestWAVBomb is the 52-byte file that makes go-audio/wav allocate 1 GB when it
 // is given the file itself: a LIST chunk that says it is as long as that.
 func TestWAVBomb(t *testing.T) {
-	bomb := riff("RIFF", format(1, 1, 8000, 16), chunk("LIST", 0x40000000, []byte("INFOINAM")))[:52]
+	bomb := riff("RIFF", format(1, 1, 8000, 16), riffChunk("LIST", 0x40000000, []byte("INFOINAM")))[:52]
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	if _, err := parseWAV(bytes.NewReader(bomb), int64(len(bomb))); err == nil {
