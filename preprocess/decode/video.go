@@ -22,7 +22,7 @@ import (
 // Bounds of the work on one video.
 const (
 	maxPackets   = 1 << 20       // of one stream: an hour at 240 frames a second
-	decodePixels = 4_000_000_000 // decoded for the pictures of one file
+	decodePixels = 2_500_000_000 // decoded for the pictures of one file: six seconds of H.264
 )
 
 // captureOptions lets OpenCV's FFmpeg read the clips that we made, as files, and

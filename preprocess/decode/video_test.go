@@ -89,6 +89,8 @@ func videoCodecsTested() map[string][]string {
 		"H.264 short GOP": {"-c:v", "libx264", "-preset", "veryfast", "-g", "5"},
 		"H.265":           {"-c:v", "libx265", "-preset", "ultrafast", "-x265-params", "log-level=none"},
 		"H.265 open GOP":  {"-c:v", "libx265", "-preset", "ultrafast", "-x265-params", "log-level=none:open-gop=1:keyint=10:bframes=4:b-adapt=0"},
+		"H.265 10-bit":    {"-c:v", "libx265", "-preset", "ultrafast", "-x265-params", "log-level=none", "-pix_fmt", "yuv420p10le", "-tag:v", "hvc1"},
+		"Theora":          {"-c:v", "libtheora", "-q:v", "9"},
 		"VP8":             {"-c:v", "libvpx", "-deadline", "realtime", "-cpu-used", "8", "-auto-alt-ref", "1", "-lag-in-frames", "10", "-b:v", "1M"},
 		"VP9":             {"-c:v", "libvpx-vp9", "-deadline", "realtime", "-cpu-used", "8", "-b:v", "1M"},
 		"AV1":             {"-c:v", "libsvtav1", "-preset", "12"},
@@ -107,11 +109,12 @@ func TestVideoOfEveryContainerAndCodec(t *testing.T) {
 		sound  string
 		codecs []string
 	}{
-		{preprocess.MP4, "mp4", "aac", []string{"H.264", "H.264 open GOP", "H.264 short GOP", "H.265", "H.265 open GOP", "VP9", "AV1", "MPEG-4"}},
+		{preprocess.MP4, "mp4", "aac", []string{"H.264", "H.264 open GOP", "H.264 short GOP", "H.265", "H.265 open GOP", "H.265 10-bit", "VP9", "AV1", "MPEG-4"}},
 		{preprocess.MOV, "mov", "pcm_s16le", []string{"H.264", "H.265", "MPEG-4", "MJPEG"}},
 		{preprocess.ThreeGP, "3gp", "aac", []string{"H.264"}},
 		{preprocess.Matroska, "mkv", "libvorbis", []string{"H.264", "H.264 open GOP", "H.265", "VP8", "VP9", "AV1", "MPEG-4", "MJPEG"}},
 		{preprocess.WebM, "webm", "libopus", []string{"VP8", "VP9", "AV1"}},
+		{preprocess.OGG, "ogv", "libvorbis", []string{"Theora"}},
 		{preprocess.AVI, "avi", "libmp3lame", []string{"H.264", "MPEG-4", "MJPEG"}},
 	} {
 		for _, codec := range tc.codecs {
@@ -229,6 +232,41 @@ func TestLongGroupOfPictures(t *testing.T) {
 	t.Parallel()
 	path := encode(t, clock(t, 10), "x.mp4", "-c:v", "libx264", "-g", "10000", "-sc_threshold", "0", "-an")
 	wantClock(t, mustDecode(t, path, preprocess.MP4), 10, 16)
+}
+
+// TestStreamedFiles: files that were written as they were recorded have no
+// index, no duration and no frame count.
+func TestStreamedFiles(t *testing.T) {
+	t.Parallel()
+	master := clock(t, 6)
+	fragments := encode(t, master, "x.mp4", "-c:v", "libx264", "-g", "20", "-c:a", "aac", "-movflags", "frag_keyframe+empty_moov")
+	wantClock(t, mustDecode(t, fragments, preprocess.MP4), 6, 16)
+	live := encode(t, master, "x.webm", "-c:v", "libvpx", "-deadline", "realtime", "-cpu-used", "8", "-b:v", "1M", "-c:a", "libopus", "-live", "1")
+	wantClock(t, mustDecode(t, live, preprocess.WebM), 6, 16)
+}
+
+// TestSizeChangesMidway: a stream may change its size; the pictures are those
+// that were there.
+func TestSizeChangesMidway(t *testing.T) {
+	t.Parallel()
+	master := clock(t, 2)
+	var stream []byte
+	for _, size := range []string{"160x128", "320x256"} {
+		stream = append(stream, read(t, encode(t, master, "x.h264", "-an", "-s", size, "-c:v", "libx264", "-g", "5", "-bf", "0"))...)
+	}
+	raw := filepath.Join(t.TempDir(), "both.h264")
+	if err := os.WriteFile(raw, stream, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "both.mkv")
+	ffmpeg(t, "-fflags", "+genpts", "-r", "10", "-i", raw, "-c", "copy", path)
+	d := mustDecode(t, path, preprocess.Matroska)
+	if d.Width != 160 || len(d.arena.Frames()) < 8 {
+		t.Fatalf("found %+v, %d frames", d.Found, len(d.arena.Frames()))
+	}
+	for i := range d.arena.Frames() {
+		wantCorners(t, d.pixels(t, i), [4][3]int{red, green, white, blue})
+	}
 }
 
 // TestLargeFramesAreShrunk: the longer side is at most that of the limits.
