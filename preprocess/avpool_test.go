@@ -1,0 +1,63 @@
+//go:build gocv_specific_modules
+
+package preprocess_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"deepfaked/preprocess"
+)
+
+// TestSoundAndVideoThroughThePool decodes in the sandboxed child, within its
+// limits of memory, files and time.
+func TestSoundAndVideoThroughThePool(t *testing.T) {
+	t.Parallel()
+	tool, err := exec.LookPath("ffmpeg")
+	if err != nil {
+		t.Skip("no ffmpeg command to synthesise media with: run the set-up script")
+	}
+	pool := newPool(t, poolOptions(t, "decode"))
+	dir := t.TempDir()
+	for _, test := range []struct {
+		name string
+		kind preprocess.Kind
+		args []string
+	}{
+		{"x.wav", preprocess.Audio, []string{"-vn"}},
+		{"x.mp3", preprocess.Audio, []string{"-vn"}},
+		{"x.m4a", preprocess.Audio, []string{"-vn"}},
+		{"x.opus", preprocess.Audio, []string{"-vn", "-ar", "48000"}},
+		{"h264.mp4", preprocess.Video, []string{"-c:v", "libx264", "-pix_fmt", "yuv420p"}},
+		{"hevc.mov", preprocess.Video, []string{"-c:v", "libx265", "-x265-params", "log-level=none", "-preset", "ultrafast"}},
+		{"vp9.webm", preprocess.Video, []string{"-c:v", "libvpx-vp9", "-deadline", "realtime", "-cpu-used", "8", "-ar", "48000"}},
+		{"av1.mkv", preprocess.Video, []string{"-c:v", "libsvtav1", "-preset", "12"}},
+		{"mjpeg.avi", preprocess.Video, []string{"-c:v", "mjpeg", "-pix_fmt", "yuvj420p"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			path := filepath.Join(dir, test.name)
+			args := append([]string{"-v", "error", "-nostdin", "-f", "lavfi", "-i", "testsrc2=s=640x360:d=2", "-f", "lavfi", "-i", "sine=440:d=2"}, test.args...)
+			if out, err := exec.CommandContext(t.Context(), tool, append(args, path)...).CombinedOutput(); err != nil {
+				t.Fatalf("ffmpeg: %v\n%s", err, out)
+			}
+			data, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			media, err := decodeBytes(t, pool, data, test.kind)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if media.Kind != test.kind || len(media.Windows) == 0 || (media.Duration-2*time.Second).Abs() > 200*time.Millisecond {
+				t.Errorf("got %s of %v with %d windows", media.Kind, media.Duration, len(media.Windows))
+			}
+			if test.kind == preprocess.Video && (len(media.Frames) != 16 || media.Width != 640) {
+				t.Errorf("got %d frames, %d pixels wide", len(media.Frames), media.Width)
+			}
+		})
+	}
+}

@@ -1,0 +1,65 @@
+//go:build gocv_specific_modules
+
+package decode
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"deepfaked/preprocess"
+)
+
+// benchmark decodes one file again and again.
+func benchmark(b *testing.B, path string, f preprocess.Format) {
+	file, err := os.Open(path)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer func() { _ = file.Close() }()
+	info, err := file.Stat()
+	if err != nil {
+		b.Fatal(err)
+	}
+	out, err := os.CreateTemp(b.TempDir(), "out")
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer func() { _ = out.Close() }()
+	b.ReportAllocs()
+	for b.Loop() {
+		arena := NewArena(out, 1<<30)
+		if _, err := decodeFile(Source{File: file, Size: info.Size(), Format: f, Limits: preprocess.DefaultLimits()}, arena); err != nil {
+			b.Fatal(err)
+		}
+		_ = arena.Close()
+		if err := out.Truncate(0); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkWAV10s(b *testing.B) {
+	path := filepath.Join(b.TempDir(), "x.wav")
+	ffmpeg(b, "-f", "lavfi", "-i", "aevalsrc=0.5*sin(2*PI*440*t)|0.5*sin(2*PI*440*t):s=44100:d=10", path)
+	benchmark(b, path, preprocess.WAV)
+}
+
+// BenchmarkVideo10s decodes 10 seconds of 720p: its 16 pictures, its sound, and
+// both, with key frames as far apart as x264 puts them and as phones do.
+func BenchmarkVideo10s(b *testing.B) {
+	source := []string{"-f", "lavfi", "-i", "testsrc2=s=1280x720:r=25:d=10", "-f", "lavfi", "-i", "sine=440:d=10"}
+	for name, args := range map[string][]string{
+		"frames GOP 250": {"-map", "0:v", "-g", "250"},
+		"frames GOP 25":  {"-map", "0:v", "-g", "25"},
+		"sound":          {"-map", "1:a"},
+		"both GOP 250":   {"-map", "0:v", "-map", "1:a", "-g", "250"},
+	} {
+		b.Run(name, func(b *testing.B) {
+			path := filepath.Join(b.TempDir(), "x.mp4")
+			all := append(append([]string{}, source...), args...)
+			ffmpeg(b, append(all, "-c:v", "libx264", "-preset", "veryfast", "-sc_threshold", "0", "-pix_fmt", "yuv420p", "-c:a", "aac", path)...)
+			benchmark(b, path, preprocess.MP4)
+		})
+	}
+}

@@ -1,0 +1,29 @@
+//go:build gocv_specific_modules && matprofile
+
+package decode
+
+import (
+	"testing"
+
+	"gocv.io/x/gocv"
+
+	"deepfaked/preprocess"
+)
+
+// TestVideoLeavesNoMats counts the matrices that are left after videos of every
+// fate. It runs alone: the count is the process's.
+func TestVideoLeavesNoMats(t *testing.T) {
+	master := clock(t, 1)
+	before := gocv.MatProfile.Count()
+	file := read(t, encode(t, master, "x.mp4", "-c:v", "libx264", "-c:a", "aac", "-movflags", "faststart"))
+	for _, content := range [][]byte{file, file[:len(file)/2], file[:len(file)/10]} {
+		_, _ = decodeBytes(t, content, preprocess.MP4, preprocess.DefaultLimits())
+	}
+	path := encode(t, master, "y.mp4", "-c:v", "libx264", "-an")
+	if _, err := decodeBytes(t, turned(t, path, 90), preprocess.MP4, preprocess.DefaultLimits()); err != nil {
+		t.Fatal(err)
+	}
+	if n := gocv.MatProfile.Count(); n != before {
+		t.Fatalf("%d matrices have become %d", before, n)
+	}
+}

@@ -1,0 +1,137 @@
+//go:build gocv_specific_modules
+
+package decode
+
+/*
+#include <libavcodec/avcodec.h>
+#include <libavformat/avformat.h>
+*/
+import "C"
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"deepfaked/preprocess"
+)
+
+// maxReads bounds how many packets of all chosen streams are read.
+const maxReads = 4 << 20
+
+// container is what one pass over all packets of a file yields.
+type container struct {
+	sound   sound
+	video   *video // nil without a stream of pictures
+	foreign string // a codec that is not decoded
+	damaged bool   // the pass ended early, or packets made no sense
+}
+
+// decodeContainer writes the frames and windows of anything that FFmpeg opens
+// into out. One pass over all packets decodes the sound and measures the video,
+// whatever the headers say; the pictures are then decoded from a clip of the
+// packets they need.
+func decodeContainer(src Source, out *Arena) (Found, error) {
+	in, err := openInput(src)
+	if err != nil {
+		return Found{}, err
+	}
+	defer in.Close()
+	if err := in.probe(src.Limits); err != nil {
+		return Found{}, err
+	}
+	c := container{sound: sound{limit: src.Limits.Duration}}
+	if err := c.scan(in, src); err != nil {
+		return Found{}, err
+	}
+	return c.write(src, out)
+}
+
+// scan reads every packet once.
+func (c *container) scan(in *input, src Source) error {
+	snd, vid := in.choose()
+	if vid != nil && !strings.Contains(videoNames, ","+codecName(vid)+",") {
+		c.foreign, vid = codecName(vid), nil
+	}
+	if vid != nil {
+		c.video = &video{stream: vid, limit: src.Limits.Duration}
+	}
+	var dec *soundDecoder
+	if snd != nil {
+		var err error
+		if dec, err = newSoundDecoder(snd, &c.sound); err != nil {
+			c.foreign = codecName(snd)
+		} else {
+			defer dec.Close()
+		}
+	}
+	switch {
+	case c.video == nil && dec == nil && c.foreign != "":
+		return unsupported(fmt.Sprintf("recognised as %s but its codec %s is not supported", src.Format, c.foreign))
+	case c.video == nil && dec == nil:
+		return unsupported(fmt.Sprintf("recognised as %s but it holds neither sound nor video", src.Format))
+	}
+	if err := c.read(in, dec); err != nil || dec == nil {
+		return err
+	}
+	err := dec.Finish()
+	c.damaged = c.damaged || dec.faults > 0
+	return err
+}
+
+// read passes the packets on until the container ends. The error is a limit
+// that was passed.
+func (c *container) read(in *input, dec *soundDecoder) error {
+	p := C.av_packet_alloc()
+	defer C.av_packet_free(&p)
+	for range maxReads {
+		if err := in.next(p); err != nil {
+			c.damaged = !errors.Is(err, errEnd)
+			return nil
+		}
+		var err error
+		switch {
+		case c.video != nil && p.stream_index == c.video.stream.index:
+			err = c.video.note(p)
+		case dec != nil && p.stream_index == dec.stream:
+			err = dec.Decode(p)
+		}
+		C.av_packet_unref(p)
+		if err != nil {
+			return err
+		}
+	}
+	return tooLarge(fmt.Sprintf("the file has more than %d packets of sound and pictures", maxReads))
+}
+
+// write puts what was found into out.
+func (c *container) write(src Source, out *Arena) (Found, error) {
+	found := Found{Kind: preprocess.Audio, Format: string(src.Format), Duration: c.sound.Duration()}
+	if c.video != nil {
+		if err := c.video.Frames(src, out); err != nil && !errors.Is(err, errDamaged) {
+			return Found{}, err
+		}
+		if c.video.taken > 0 {
+			found.Kind, found.Width, found.Height = preprocess.Video, c.video.width, c.video.height
+			found.Duration = max(found.Duration, c.video.Duration())
+		}
+	}
+	switch enough := c.enoughSound(); {
+	case enough:
+		return found, c.sound.Windows(out, src.Limits)
+	case found.Kind == preprocess.Video:
+		return found, nil
+	case c.video != nil || c.damaged || c.sound.n == 0:
+		return Found{}, fmt.Errorf("%w: %d samples of sound and no picture", errDamaged, c.sound.n)
+	default:
+		return Found{}, tooShort(found.Format)
+	}
+}
+
+// enoughSound tells whether the sound can be judged.
+func (c *container) enoughSound() bool {
+	if c.damaged {
+		return c.sound.n >= soundSalvaged
+	}
+	return c.sound.n >= soundShortest
+}

@@ -1,0 +1,342 @@
+//go:build gocv_specific_modules
+
+package decode
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"deepfaked/preprocess"
+)
+
+// box is where the content of the first box of a kind starts.
+func box(t testing.TB, file []byte, kind string) int {
+	t.Helper()
+	i := bytes.Index(file, []byte(kind))
+	if i < 4 {
+		t.Fatalf("no %s box", kind)
+	}
+	return i + 4
+}
+
+// wantCode fails unless err is the client's fault of the given code, and says
+// so with the given words.
+func wantCode(t *testing.T, err error, code preprocess.Code, words ...string) {
+	t.Helper()
+	var fault *preprocess.Error
+	if !errors.As(err, &fault) || fault.Code != code {
+		t.Fatalf("got %v, want %s", err, code)
+	}
+	for _, w := range words {
+		if !strings.Contains(fault.Message, w) {
+			t.Errorf("%q does not say %q", fault.Message, w)
+		}
+	}
+}
+
+func read(t testing.TB, path string) []byte {
+	t.Helper()
+	file, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// TestHeaderLies changes what headers say of durations and counts: the packets
+// tell the truth.
+func TestHeaderLies(t *testing.T) {
+	t.Parallel()
+	master := clock(t, 6)
+	mp4 := read(t, encode(t, master, "x.mp4", "-c:v", "libx264", "-c:a", "aac"))
+	avi := read(t, encode(t, master, "x.avi", "-c:v", "mpeg4", "-c:a", "libmp3lame"))
+	for name, tc := range map[string]struct {
+		file   []byte
+		format preprocess.Format
+		box    string
+		skip   int
+		values []uint32
+		order  binary.ByteOrder
+	}{
+		"film duration":  {mp4, preprocess.MP4, "mvhd", 16, []uint32{0, 1, 0x7FFFFFFF}, binary.BigEndian},
+		"track duration": {mp4, preprocess.MP4, "tkhd", 20, []uint32{0, 1, 0x7FFFFFFF}, binary.BigEndian},
+		"media duration": {mp4, preprocess.MP4, "mdhd", 16, []uint32{0, 1, 0x7FFFFFFF}, binary.BigEndian},
+		"frame count":    {avi, preprocess.AVI, "avih", 4 + 16, []uint32{0, 1, 1_000_000_000}, binary.LittleEndian},
+		"stream length":  {avi, preprocess.AVI, "strh", 4 + 32, []uint32{0, 1, 1_000_000_000}, binary.LittleEndian},
+	} {
+		for _, v := range tc.values {
+			t.Run(fmt.Sprintf("%s %d", name, v), func(t *testing.T) {
+				t.Parallel()
+				file := bytes.Clone(tc.file)
+				tc.order.PutUint32(file[box(t, file, tc.box)+tc.skip:], v)
+				d, err := decodeBytes(t, file, tc.format, preprocess.DefaultLimits())
+				if err != nil {
+					t.Fatal(err)
+				}
+				wantClock(t, d, 6, 16)
+				if d.Duration > 6300*time.Millisecond {
+					t.Errorf("lasts %v", d.Duration)
+				}
+			})
+		}
+	}
+}
+
+// TestSampleTableLies changes the tables that the frames are found by: whatever
+// comes out, it comes soon and without a crash.
+func TestSampleTableLies(t *testing.T) {
+	t.Parallel()
+	mp4 := read(t, encode(t, clock(t, 2), "x.mp4", "-c:v", "libx264", "-an"))
+	for kind, skips := range map[string][]int{"stts": {4, 8, 12}, "stsz": {4, 8, 12}, "stsc": {4, 8, 12}, "stco": {4, 8}, "stss": {4, 8}, "ctts": {4, 8}} {
+		for _, skip := range skips {
+			for _, v := range []uint32{0, 1, 1_000_000_000, 0xFFFFFFFF} {
+				t.Run(fmt.Sprintf("%s+%d %d", kind, skip, v), func(t *testing.T) {
+					t.Parallel()
+					file := bytes.Clone(mp4)
+					binary.BigEndian.PutUint32(file[box(t, file, kind)+skip:], v)
+					d, err := decodeBytes(t, file, preprocess.MP4, preprocess.DefaultLimits())
+					if err == nil && len(d.arena.Frames()) == 0 {
+						t.Error("a video without frames and without an error")
+					}
+				})
+			}
+		}
+	}
+}
+
+func TestContainerLimits(t *testing.T) {
+	t.Parallel()
+	master := clock(t, 3)
+	video := encode(t, master, "x.mp4", "-c:v", "libx264", "-c:a", "aac")
+	l := preprocess.DefaultLimits()
+	l.Pixels = 160*128 - 1
+	_, err := decodePath(t, video, preprocess.MP4, l)
+	wantCode(t, err, preprocess.PayloadTooLarge, "160 × 128", "20479")
+	l = preprocess.DefaultLimits()
+	l.Duration = time.Second
+	_, err = decodePath(t, video, preprocess.MP4, l)
+	wantCode(t, err, preprocess.PayloadTooLarge, "limit is 1s")
+	_, err = decodePath(t, encode(t, master, "x.mp3", "-vn"), preprocess.MP3, l)
+	wantCode(t, err, preprocess.PayloadTooLarge, "limit is 1s")
+	many := []string{"-vn"}
+	for range 40 {
+		many = append(many, "-map", "0:a")
+	}
+	_, err = decodePath(t, encode(t, master, "x.mka", append(many, "-c:a", "pcm_s16le")...), preprocess.Matroska, preprocess.DefaultLimits())
+	wantCode(t, err, preprocess.PayloadTooLarge, "40 streams", "limit is 32")
+	_, err = decodePath(t, encode(t, master, "x.ogg", "-vn", "-t", "0.05", "-c:a", "flac"), preprocess.OGG, preprocess.DefaultLimits())
+	wantCode(t, err, preprocess.UnsupportedMediaType, "0.1 seconds")
+}
+
+// TestForeignCodecs: a codec that is not on the list is not tried.
+func TestForeignCodecs(t *testing.T) {
+	t.Parallel()
+	master := clock(t, 1)
+	_, err := decodePath(t, encode(t, master, "x.mkv", "-an", "-c:v", "ffv1"), preprocess.Matroska, preprocess.DefaultLimits())
+	wantCode(t, err, preprocess.UnsupportedMediaType, "MKV", "ffv1")
+	_, err = decodePath(t, encode(t, master, "x.mka", "-vn", "-c:a", "wavpack"), preprocess.Matroska, preprocess.DefaultLimits())
+	wantCode(t, err, preprocess.UnsupportedMediaType, "wavpack")
+	d := mustDecode(t, master, preprocess.Matroska)
+	if d.Kind != preprocess.Audio || len(d.arena.Windows()) == 0 {
+		t.Errorf("foreign pictures with sound give %+v", d.Found)
+	}
+}
+
+// TestGiantPictures: a header that claims 65535 by 65535 pixels is refused
+// before anything is decoded.
+func TestGiantPictures(t *testing.T) {
+	t.Parallel()
+	file := read(t, encode(t, clock(t, 1), "x.mp4", "-c:v", "libx264", "-an"))
+	stsd := box(t, file, "stsd")
+	binary.BigEndian.PutUint32(file[stsd+box(t, file[stsd:], "avc1")+24:], 0xFFFFFFFF)
+	_, err := decodeBytes(t, file, preprocess.MP4, preprocess.DefaultLimits())
+	wantCode(t, err, preprocess.PayloadTooLarge, "65535 × 65535", "64000000")
+}
+
+// TestThousandsOfStreams repeats the track of a sound file.
+func TestThousandsOfStreams(t *testing.T) {
+	t.Parallel()
+	file := read(t, encode(t, clock(t, 1), "x.m4a", "-vn", "-c:a", "aac", "-movflags", "faststart"))
+	trak, moov := box(t, file, "trak")-8, box(t, file, "moov")-8
+	end := trak + int(binary.BigEndian.Uint32(file[trak:]))
+	for _, n := range []int{3000, 20_000} {
+		many := bytes.Clone(file[:end])
+		for range n {
+			many = append(many, file[trak:end]...)
+		}
+		grown := uint32(len(many) - end)
+		many = append(many, file[end:]...)
+		binary.BigEndian.PutUint32(many[moov:], binary.BigEndian.Uint32(many[moov:])+grown)
+		if _, err := decodeBytes(t, many, preprocess.M4A, preprocess.DefaultLimits()); err == nil {
+			t.Errorf("%d streams pass", n)
+		}
+	}
+}
+
+// TestTruncated cuts files off at every tenth: what is left is judged, or there
+// is an error.
+func TestTruncated(t *testing.T) {
+	t.Parallel()
+	master := clock(t, 4)
+	fast := []string{"-c:v", "libx264", "-preset", "veryfast", "-g", "5", "-c:a", "aac", "-movflags", "faststart"}
+	for name, tc := range map[string]struct {
+		format preprocess.Format
+		args   []string
+		some   int // percent that is enough for something to be judged; 0 for never
+	}{
+		"x.mp4":  {preprocess.MP4, fast, 60},
+		"y.mp4":  {preprocess.MP4, fast[:len(fast)-2], 0},
+		"x.mkv":  {preprocess.Matroska, fast[:len(fast)-2], 30},
+		"x.avi":  {preprocess.AVI, []string{"-c:v", "mjpeg", "-pix_fmt", "yuvj420p", "-c:a", "libmp3lame"}, 30},
+		"x.mp3":  {preprocess.MP3, []string{"-vn"}, 30},
+		"x.flac": {preprocess.FLAC, []string{"-vn"}, 40},
+		"x.ogg":  {preprocess.OGG, []string{"-vn", "-c:a", "libvorbis"}, 50},
+		"x.aac":  {preprocess.AAC, []string{"-vn"}, 30},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			file := read(t, encode(t, master, name, tc.args...))
+			for percent := 10; percent < 100; percent += 10 {
+				d, err := decodeBytes(t, file[:len(file)*percent/100], tc.format, preprocess.DefaultLimits())
+				if err == nil && len(d.arena.Frames())+len(d.arena.Windows()) == 0 {
+					t.Errorf("%d %%: nothing, and no error", percent)
+				}
+				if err != nil && tc.some > 0 && percent >= tc.some {
+					t.Errorf("%d %%: %v", percent, err)
+				}
+				if err == nil && tc.some == 0 {
+					t.Errorf("%d %%: an index that is cut off was read", percent)
+				}
+			}
+		})
+	}
+}
+
+// TestDamagedPictures: a video whose pictures are noise is judged by its sound,
+// and not at all without.
+func TestDamagedPictures(t *testing.T) {
+	t.Parallel()
+	master := clock(t, 2)
+	silence := read(t, encode(t, master, "x.avi", "-c:v", "mjpeg", "-pix_fmt", "yuvj420p", "-an"))
+	if d, err := decodeBytes(t, spoiled(silence, 0, 99), preprocess.AVI, preprocess.DefaultLimits()); !errors.Is(err, errDamaged) {
+		t.Errorf("noise gives %+v, %v", d.Found, err)
+	}
+	sounding := read(t, encode(t, master, "x.avi", "-c:v", "mjpeg", "-pix_fmt", "yuvj420p", "-c:a", "pcm_s16le"))
+	d, err := decodeBytes(t, spoiled(sounding, 0, 99), preprocess.AVI, preprocess.DefaultLimits())
+	if err != nil || d.Kind != preprocess.Audio || len(d.arena.Frames()) != 0 {
+		t.Fatalf("noise with sound gives %+v, %v", d.Found, err)
+	}
+	wantTone(t, window(t, d.arena, 0)[8000:24000], 0.5, 0.05)
+	d, err = decodeBytes(t, spoiled(sounding, 3, 8), preprocess.AVI, preprocess.DefaultLimits())
+	if n := len(d.arena.Frames()); err != nil || d.Kind != preprocess.Video || n < 8 || n > 16 {
+		t.Fatalf("some noise gives %+v with %d frames, %v", d.Found, n, err)
+	}
+}
+
+// spoiled overwrites the pictures from number from to number to of an AVI file.
+func spoiled(file []byte, from, to int) []byte {
+	file = bytes.Clone(file)
+	for i, n := bytes.Index(file, []byte("movi"))+4, 0; i+8 < len(file); {
+		size := int(binary.LittleEndian.Uint32(file[i+4:]))
+		if string(file[i:i+4]) == "00dc" {
+			if n >= from && n <= to {
+				clear(file[i+8 : i+8+size])
+			}
+			n++
+		}
+		i += 8 + size + size%2
+	}
+	return file
+}
+
+// TestPlaylists: text that names other files is not media, and nothing that it
+// names is opened, whatever it claims to be.
+func TestPlaylists(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	named := filepath.Join(dir, "named.mp3")
+	ffmpeg(t, "-f", "lavfi", "-i", toneSource(44100, "mono"), named)
+	mustDecode(t, named, preprocess.MP3) // it could be judged if it were opened
+	for name, text := range map[string]string{
+		"HLS":    "#EXTM3U\n#EXT-X-TARGETDURATION:2\n#EXTINF:2,\n" + named + "\n#EXT-X-ENDLIST\n",
+		"concat": "ffconcat version 1.0\nfile '" + named + "'\n",
+		"DASH":   "<?xml version=\"1.0\"?><MPD xmlns=\"urn:mpeg:dash:schema:mpd:2011\"><BaseURL>" + named + "</BaseURL></MPD>",
+		"SDP":    "v=0\no=- 0 0 IN IP4 127.0.0.1\nc=IN IP4 127.0.0.1\nm=audio 5004 RTP/AVP 0\n",
+		"text":   strings.Repeat("This is a sentence, not a film. ", 500),
+	} {
+		for _, f := range []preprocess.Format{preprocess.MP3, preprocess.AAC, preprocess.FLAC, preprocess.OGG, preprocess.AMR,
+			preprocess.MP4, preprocess.MOV, preprocess.Matroska, preprocess.WebM, preprocess.AVI, preprocess.WAV} {
+			if d, err := decodeBytes(t, []byte(text), f, preprocess.DefaultLimits()); err == nil {
+				t.Errorf("%s as %s gives %+v", name, f, d.Found)
+			}
+		}
+	}
+}
+
+// TestReferencesAreNotFollowed: an MP4 file may say that its samples lie in
+// another file.
+func TestReferencesAreNotFollowed(t *testing.T) {
+	t.Parallel()
+	file := read(t, encode(t, clock(t, 1), "x.mov", "-vn", "-c:a", "pcm_s16le"))
+	at := box(t, file, "dref") + 16 // the flags of the only entry
+	if file[at+3] != 1 {
+		t.Fatal("no entry that says the samples are here")
+	}
+	file[at+3] = 0
+	if _, err := decodeBytes(t, file, preprocess.MOV, preprocess.DefaultLimits()); err != nil {
+		t.Logf("refused: %v", err)
+	}
+}
+
+// TestNothingLeaks decodes many files and looks at descriptors and memory.
+func TestNothingLeaks(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
+	master := clock(t, 1)
+	files := map[preprocess.Format]string{
+		preprocess.MP4:  encode(t, master, "x.mp4", "-c:v", "libx264", "-c:a", "aac"),
+		preprocess.WebM: encode(t, master, "x.webm", "-c:v", "libvpx", "-c:a", "libopus"),
+		preprocess.MP3:  encode(t, master, "x.mp3", "-vn"),
+		preprocess.WAV:  encode(t, master, "x.wav", "-vn"),
+	}
+	files[preprocess.AVI] = filepath.Join(t.TempDir(), "cut.avi")
+	whole := read(t, encode(t, master, "x.avi", "-c:v", "mpeg4", "-c:a", "libmp3lame"))
+	if err := os.WriteFile(files[preprocess.AVI], whole[:len(whole)/3], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	round := func(n int) {
+		for range n {
+			t.Run("file", func(t *testing.T) { // its arenas are closed at its end
+				for f, path := range files {
+					_, _ = decodePath(t, path, f, preprocess.DefaultLimits())
+				}
+			})
+		}
+	}
+	round(20)
+	descriptors, memory := openFiles(t), resident(t)
+	round(40)
+	if now := openFiles(t); now > descriptors {
+		t.Errorf("%d descriptors have become %d", descriptors, now)
+	}
+	if grown := resident(t) - memory; grown > 16<<20 {
+		t.Errorf("200 files have left %d KiB behind", grown>>10)
+	}
+}
+
+func openFiles(t *testing.T) int {
+	t.Helper()
+	list, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(list)
+}

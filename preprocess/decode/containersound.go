@@ -1,0 +1,140 @@
+//go:build gocv_specific_modules
+
+package decode
+
+/*
+#include <stdlib.h>
+#include <string.h>
+#include <libavcodec/avcodec.h>
+#include <libavformat/avformat.h>
+
+static int wouldBlock(int code) { return code == AVERROR(EAGAIN); }
+
+// openSound starts a decoder of one thread. name becomes the decoder's name.
+static AVCodecContext *openSound(AVStream *s, const char *allowed, int *err) {
+	const AVCodec *codec = avcodec_find_decoder(s->codecpar->codec_id);
+	AVCodecContext *c = codec ? avcodec_alloc_context3(codec) : NULL;
+	AVDictionary *opts = NULL;
+	if (!c) {
+		*err = AVERROR_DECODER_NOT_FOUND;
+		return NULL;
+	}
+	av_dict_set(&opts, "codec_whitelist", allowed, 0);
+	c->thread_count = 1;
+	c->pkt_timebase = s->time_base;
+	if ((*err = avcodec_parameters_to_context(c, s->codecpar)) >= 0)
+		*err = avcodec_open2(c, codec, &opts);
+	av_dict_free(&opts);
+	if (*err < 0)
+		avcodec_free_context(&c);
+	return c;
+}
+*/
+import "C"
+
+import "unsafe"
+
+// soundDecoder decodes one stream of sound into s. Whoever made it calls Close.
+type soundDecoder struct {
+	stream C.int
+	ctx    *C.AVCodecContext
+	frame  *C.AVFrame
+	s      *sound
+	r      *resampler
+	like   soundShape // what r takes
+	faults int        // packets and frames that made no sense
+}
+
+// soundShape is what may change from frame to frame.
+type soundShape struct{ format, rate, channels C.int }
+
+// newSoundDecoder fails for codecs that are not allowed.
+func newSoundDecoder(stream *C.AVStream, s *sound) (*soundDecoder, error) {
+	allowed := C.CString(soundCodecs)
+	defer C.free(unsafe.Pointer(allowed))
+	var code C.int
+	ctx := C.openSound(stream, allowed, &code)
+	if ctx == nil {
+		return nil, avError("open sound", code)
+	}
+	return &soundDecoder{stream: stream.index, ctx: ctx, frame: C.av_frame_alloc(), s: s}, nil
+}
+
+// Close frees what the libraries hold.
+func (d *soundDecoder) Close() {
+	if d.r != nil {
+		d.r.Close()
+	}
+	C.av_frame_free(&d.frame)
+	C.avcodec_free_context(&d.ctx)
+}
+
+// Decode takes a packet. Damaged ones are counted and passed over; the error is
+// a limit that was passed.
+func (d *soundDecoder) Decode(p *C.AVPacket) error {
+	if C.avcodec_send_packet(d.ctx, p) < 0 {
+		d.faults++
+		return nil
+	}
+	return d.drain()
+}
+
+// Finish decodes what is still held back at the end.
+func (d *soundDecoder) Finish() error {
+	C.avcodec_send_packet(d.ctx, nil)
+	if err := d.drain(); err != nil {
+		return err
+	}
+	return d.flush()
+}
+
+// drain takes every frame that is ready.
+func (d *soundDecoder) drain() error {
+	for {
+		code := C.avcodec_receive_frame(d.ctx, d.frame)
+		if code < 0 {
+			if C.wouldBlock(code) == 0 && code != C.AVERROR_EOF {
+				d.faults++
+			}
+			return nil
+		}
+		err := d.take()
+		C.av_frame_unref(d.frame)
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// take resamples the frame, anew where its shape differs from the last one's.
+func (d *soundDecoder) take() error {
+	f := d.frame
+	shape := soundShape{f.format, f.sample_rate, f.ch_layout.nb_channels}
+	if d.r == nil || shape != d.like {
+		if err := d.flush(); err != nil {
+			return err
+		}
+		if shape.rate < wavMinRate || shape.rate > wavMaxRate || shape.channels < 1 || shape.channels > wavMaxChannels {
+			d.faults++
+			return nil
+		}
+		r, err := newResampler(&f.ch_layout, C.enum_AVSampleFormat(f.format), int(f.sample_rate))
+		if err != nil {
+			d.faults++
+			return nil //nolint:nilerr // the frame is passed over like any that makes no sense
+		}
+		d.r, d.like = r, shape
+	}
+	return d.s.take(d.r.Frame(f))
+}
+
+// flush ends the resampler.
+func (d *soundDecoder) flush() error {
+	if d.r == nil {
+		return nil
+	}
+	err := d.s.take(d.r.Flush())
+	d.r.Close()
+	d.r = nil
+	return err
+}

@@ -1,0 +1,158 @@
+//go:build gocv_specific_modules
+
+package decode
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"deepfaked/preprocess"
+)
+
+// soundFile is a way to store sound.
+type soundFile struct {
+	format preprocess.Format
+	ext    string
+	codec  []string
+	shapes []shape
+}
+
+// shape is how sound is sampled.
+type shape struct {
+	rate   int
+	layout string
+}
+
+func soundFiles() []soundFile {
+	phone, disc, film, studio := shape{8000, "mono"}, shape{44100, "stereo"}, shape{48000, "5.1"}, shape{96000, "stereo"}
+	aac := []string{"-c:a", "aac", "-b:a", "384k"}
+	return []soundFile{
+		{preprocess.MP3, "mp3", []string{"-c:a", "libmp3lame"}, []shape{{22050, "mono"}, disc, {48000, "stereo"}}},
+		{preprocess.AAC, "aac", aac, []shape{phone, disc, film, studio}},
+		{preprocess.M4A, "m4a", aac, []shape{phone, disc, film, studio}},
+		{preprocess.M4A, "m4a", []string{"-c:a", "alac"}, []shape{disc}},
+		{preprocess.FLAC, "flac", []string{"-c:a", "flac"}, []shape{phone, disc, film, studio}},
+		{preprocess.OGG, "ogg", []string{"-c:a", "libvorbis", "-q:a", "6"}, []shape{phone, disc, film, studio}},
+		{preprocess.OGG, "opus", []string{"-c:a", "libopus", "-b:a", "256k"}, []shape{phone, film, {48000, "stereo"}}},
+		{preprocess.OGG, "oga", []string{"-c:a", "flac"}, []shape{disc}},
+		{preprocess.WebM, "webm", []string{"-c:a", "libopus"}, []shape{{48000, "stereo"}}},
+		{preprocess.Matroska, "mka", []string{"-c:a", "libvorbis"}, []shape{disc}},
+		{preprocess.MP4, "mp4", []string{"-c:a", "ac3", "-b:a", "640k"}, []shape{film}},
+		{preprocess.MOV, "mov", []string{"-c:a", "pcm_s16be"}, []shape{disc}},
+		{preprocess.AVI, "avi", []string{"-c:a", "pcm_s16le"}, []shape{disc}},
+	}
+}
+
+// toneSource is the tone in every channel.
+func toneSource(rate int, layout string) string {
+	n := map[string]int{"mono": 1, "stereo": 2, "5.1": 6}[layout]
+	exprs := strings.TrimSuffix(strings.Repeat("0.5*sin(2*PI*440*t)|", n), "|")
+	return fmt.Sprintf("aevalsrc=%s:s=%d:c=%s:d=2", exprs, rate, layout)
+}
+
+func TestSoundOfEveryFormat(t *testing.T) {
+	t.Parallel()
+	for _, f := range soundFiles() {
+		for _, s := range f.shapes {
+			t.Run(fmt.Sprintf("%s %s %d Hz %s", f.format, f.codec[1], s.rate, s.layout), func(t *testing.T) {
+				t.Parallel()
+				path := filepath.Join(t.TempDir(), "tone."+f.ext)
+				args := append([]string{"-f", "lavfi", "-i", toneSource(s.rate, s.layout)}, f.codec...)
+				ffmpeg(t, append(args, path)...)
+				d, err := decodePath(t, path, f.format, testLimits())
+				if err != nil {
+					t.Fatal(err)
+				}
+				checkTone(t, d, f, s.layout)
+			})
+		}
+	}
+}
+
+// checkTone holds what was decoded against the tone. Coders keep little of it
+// in the channel for low frequencies, so six channels may lose a sixth.
+func checkTone(t *testing.T, d decoded, f soundFile, layout string) {
+	t.Helper()
+	if d.Kind != preprocess.Audio || d.Format != string(f.format) || d.Width != 0 {
+		t.Errorf("found %+v", d.Found)
+	}
+	if d.Duration < 1900*time.Millisecond || d.Duration > 2200*time.Millisecond {
+		t.Errorf("lasts %v", d.Duration)
+	}
+	if n := len(d.arena.Windows()); n != 4 {
+		t.Fatalf("%d windows", n)
+	}
+	tolerance := 0.06 // LAME turns some rates down by a twentieth
+	if layout == "5.1" {
+		tolerance = 0.2
+	}
+	for i := 1; i < 3; i++ { // coders ring at the ends
+		wantTone(t, window(t, d.arena, i), 0.5, tolerance)
+	}
+}
+
+// TestSoundAgainstFFmpeg compares with the command line tool's own decoding.
+func TestSoundAgainstFFmpeg(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		format   preprocess.Format
+		name     string
+		codec    string
+		channels int
+	}{
+		{preprocess.MP3, "x.mp3", "libmp3lame", 2},
+		{preprocess.FLAC, "x.flac", "flac", 6},
+		{preprocess.M4A, "x.m4a", "aac", 2},
+		{preprocess.OGG, "x.ogg", "libvorbis", 2},
+		{preprocess.OGG, "x.opus", "libopus", 1},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			path := filepath.Join(t.TempDir(), tc.name)
+			ffmpeg(t, "-f", "lavfi", "-i", "anoisesrc=d=2:a=0.3:r=48000:seed=7,lowpass=f=6000", "-ac", fmt.Sprint(tc.channels), "-c:a", tc.codec, path)
+			compareSound(t, path, tc.format, tc.channels)
+		})
+	}
+}
+
+// TestAMR reads two seconds of the tone at a quarter of full scale. The
+// distribution's FFmpeg cannot write AMR: the files were made with the
+// reference encoders opencore-amrnb and vo-amrwbenc.
+func TestAMR(t *testing.T) {
+	t.Parallel()
+	for name, f := range map[string]preprocess.Format{"testdata/tone.amr": preprocess.AMR, "testdata/tone-wb.amr": preprocess.AMRWB} {
+		d, err := decodePath(t, name, f, testLimits())
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if d.Duration != 2*time.Second || d.Kind != preprocess.Audio {
+			t.Errorf("%s: found %+v", name, d.Found)
+		}
+		compareSound(t, name, f, 1)
+		wantTone(t, window(t, d.arena, 2), 0.18, 0.15) // the encoders take a third of so pure a tone
+	}
+}
+
+// TestCoverArtIsNotVideo: music with a picture of its sleeve is sound.
+func TestCoverArtIsNotVideo(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	cover := filepath.Join(dir, "cover.jpg")
+	ffmpeg(t, "-f", "lavfi", "-i", "testsrc2=s=64x64:d=1", "-frames:v", "1", cover)
+	for name, f := range map[string]preprocess.Format{"x.mp3": preprocess.MP3, "x.m4a": preprocess.M4A, "x.flac": preprocess.FLAC} {
+		path := filepath.Join(dir, name)
+		ffmpeg(t, "-f", "lavfi", "-i", toneSource(44100, "mono"), "-i", cover, "-map", "0:a", "-map", "1:v",
+			"-c:v", "copy", "-disposition:v", "attached_pic", path)
+		d, err := decodePath(t, path, f, testLimits())
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if d.Kind != preprocess.Audio || len(d.arena.Frames()) != 0 {
+			t.Errorf("%s: found %+v with %d frames", name, d.Found, len(d.arena.Frames()))
+		}
+		wantTone(t, window(t, d.arena, 1), 0.5, 0.05)
+	}
+}

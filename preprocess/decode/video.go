@@ -1,0 +1,217 @@
+//go:build gocv_specific_modules
+
+package decode
+
+/*
+#include <libavformat/avformat.h>
+*/
+import "C"
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"sync"
+	"time"
+
+	"gocv.io/x/gocv"
+
+	"deepfaked/preprocess"
+)
+
+// Bounds of the work on one video.
+const (
+	maxPackets   = 1 << 20       // of one stream: an hour at 240 frames a second
+	decodePixels = 2_500_000_000 // decoded for the pictures of one file: six seconds of H.264
+)
+
+// captureOptions lets OpenCV's FFmpeg read the clips that we made, as files, and
+// nothing else. OpenCV takes it from the environment only.
+const captureOptions = "format_whitelist;matroska|protocol_whitelist;file"
+
+var allowClips = sync.OnceValue(func() error {
+	return os.Setenv("OPENCV_FFMPEG_CAPTURE_OPTIONS", captureOptions)
+})
+
+// video is what is known about the pictures of a file.
+type video struct {
+	stream  *C.AVStream
+	packets []packet
+	limit   time.Duration
+	first   time.Duration // the earliest time of all
+	last    time.Duration // the latest
+	width   int           // upright, set with the first picture
+	height  int
+	taken   int
+}
+
+// note remembers a packet. The error is a limit that was passed.
+func (v *video) note(p *C.AVPacket) error {
+	if len(v.packets) == maxPackets {
+		return tooLarge(fmt.Sprintf("the video has more than %d frames", maxPackets))
+	}
+	at := v.last
+	switch {
+	case p.pts != C.AV_NOPTS_VALUE:
+		at = v.time(p.pts)
+	case p.dts != C.AV_NOPTS_VALUE:
+		at = v.time(p.dts)
+	}
+	hidden := p.flags&(C.AV_PKT_FLAG_DISCARD|C.AV_PKT_FLAG_CORRUPT) != 0
+	v.packets = append(v.packets, packet{at: at, key: p.flags&C.AV_PKT_FLAG_KEY != 0, hidden: hidden})
+	if hidden {
+		return nil
+	}
+	if len(v.packets) == 1 {
+		v.first, v.last = at, at
+	}
+	v.first, v.last = min(v.first, at), max(v.last, at)
+	if v.last-v.first > v.limit {
+		return tooLong(v.last-v.first, v.limit)
+	}
+	return nil
+}
+
+// time converts a timestamp of the stream.
+func (v *video) time(t C.int64_t) time.Duration {
+	seconds := float64(t) * float64(v.stream.time_base.num) / float64(v.stream.time_base.den)
+	if math.IsNaN(seconds) || math.Abs(seconds) > 1e9 {
+		return v.last
+	}
+	return time.Duration(seconds * float64(time.Second))
+}
+
+// Duration is measured by the packets.
+func (v *video) Duration() time.Duration {
+	shown := showOrder(v.packets)
+	if len(shown) == 0 {
+		return 0
+	}
+	return videoLength(v.packets, shown)
+}
+
+// Frames takes the pictures. It fails only where the output is full; damage
+// costs the pictures that it hits.
+func (v *video) Frames(src Source, out *Arena) error {
+	v.spread()
+	area := max(int(v.stream.codecpar.width)*int(v.stream.codecpar.height), 1)
+	targets := planFrames(v.packets, src.Limits.Frames, max(decodePixels/area, src.Limits.Frames))
+	list := pieces(v.packets, targets)
+	if len(list) == 0 {
+		return nil
+	}
+	clip, err := makeClip(src, v.stream, list)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = clip.Close() }()
+	return v.readClip(clip, list, targets, src.Limits, out)
+}
+
+// spread gives the packets times by their order where the file gives none.
+func (v *video) spread() {
+	if v.last > v.first {
+		return
+	}
+	for i := range v.packets {
+		v.packets[i].at = time.Duration(i) * clipTick * time.Millisecond
+	}
+	v.first = 0
+}
+
+// readClip decodes the clip from end to end and keeps the targets. Within a
+// piece, pictures come in the order they are shown in.
+func (v *video) readClip(clip *os.File, list []piece, targets []target, l preprocess.Limits, out *Arena) error {
+	capture, err := openClip(clip)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = capture.Close() }()
+	mat := gocv.NewMat()
+	defer closeMat(&mat)
+	for range clipLength(list) {
+		ordinal := grab(capture, list)
+		if ordinal < 0 {
+			continue // a packet that is damaged, or not wanted
+		}
+		part := pieceOf(list, ordinal)
+		at := v.packets[ordinal].at
+		passed := func(t target) bool { return pieceOf(list, t.packet) < part }
+		for len(targets) > 0 && passed(targets[0]) {
+			targets = targets[1:] // it could not be decoded
+		}
+		if len(targets) == 0 {
+			return nil
+		}
+		hit := false
+		for len(targets) > 0 && pieceOf(list, targets[0].packet) == part && targets[0].at <= at {
+			targets, hit = targets[1:], true
+		}
+		if !hit || !capture.Retrieve(&mat) {
+			continue
+		}
+		if err := v.keep(mat, at-v.first, l, out); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// openClip has OpenCV read a clip.
+func openClip(clip *os.File) (*gocv.VideoCapture, error) {
+	if err := allowClips(); err != nil {
+		return nil, fmt.Errorf("open clip: %w", err)
+	}
+	name := fmt.Sprintf("/proc/self/fd/%d", clip.Fd())
+	capture, err := openBounded(name)
+	if err != nil {
+		return nil, fmt.Errorf("%w: open clip: %w", errDamaged, err)
+	}
+	capture.Set(orientationAuto, 0) // we turn them: some versions do not
+	return capture, nil
+}
+
+// orientationAuto is OpenCV's CAP_PROP_ORIENTATION_AUTO, which gocv has no name
+// for.
+const orientationAuto = gocv.VideoCaptureProperties(49)
+
+// clipLength is of how many packets a clip consists.
+func clipLength(list []piece) int {
+	n := clipTail
+	for _, p := range list {
+		n += p.to - p.from
+	}
+	return n
+}
+
+// grab decodes the next picture and says which packet it came from, -1 where
+// there was none to decode. The binding does not tell success; that a picture
+// was counted does.
+func grab(capture *gocv.VideoCapture, list []piece) int {
+	before := capture.Get(gocv.VideoCapturePosFrames)
+	if err := capture.Grab(1); err != nil || capture.Get(gocv.VideoCapturePosFrames) <= before {
+		return -1
+	}
+	return ordinalOf(list, max(int(math.Round(capture.Get(gocv.VideoCapturePosMsec)/clipTick)), 0))
+}
+
+// keep turns a picture upright and writes it to out.
+func (v *video) keep(mat gocv.Mat, at time.Duration, l preprocess.Limits, out *Arena) error {
+	if mat.Empty() || int64(mat.Cols())*int64(mat.Rows()) > l.Pixels {
+		return nil // the size was checked at the start: what changes it later is damage
+	}
+	if turn := quarters(v.stream); turn > 0 {
+		upright := gocv.NewMat()
+		defer closeMat(&upright)
+		code := []gocv.RotateFlag{gocv.Rotate90Clockwise, gocv.Rotate180Clockwise, gocv.Rotate90CounterClockwise}[turn-1]
+		if err := gocv.Rotate(mat, &upright, code); err != nil {
+			return fmt.Errorf("turn the picture: %w", err)
+		}
+		mat = upright
+	}
+	if v.taken == 0 {
+		v.width, v.height = mat.Cols(), mat.Rows()
+	}
+	v.taken++
+	return canonical(mat, false, l.Side, at, out)
+}

@@ -1,0 +1,281 @@
+//go:build gocv_specific_modules
+
+package decode
+
+import (
+	"encoding/binary"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"deepfaked/preprocess"
+)
+
+// clock is ten seconds of a film that tells the time: a corner each in red,
+// green, blue and white, and in the middle a grey that goes from black to white.
+// It returns the path of a lossless copy with sound.
+func clock(t testing.TB, seconds int) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "clock.mkv")
+	grey := fmt.Sprintf("255*T/%d", seconds)
+	corner := func(left, right string, leftLow, rightLow string) string {
+		return fmt.Sprintf("if(between(X,W/4,3*W/4)*between(Y,H/4,3*H/4),%s,if(lt(Y,H/2),if(lt(X,W/2),%s,%s),if(lt(X,W/2),%s,%s)))",
+			grey, left, right, leftLow, rightLow)
+	}
+	graph := fmt.Sprintf("color=s=160x128:r=10:d=%d,format=gbrp,geq=r='%s':g='%s':b='%s'", seconds,
+		corner("255", "0", "0", "255"), corner("0", "255", "0", "255"), corner("0", "0", "255", "255"))
+	ffmpeg(t, "-f", "lavfi", "-i", graph, "-f", "lavfi", "-i", fmt.Sprintf("aevalsrc=0.5*sin(2*PI*440*t):s=48000:d=%d", seconds),
+		"-c:v", "ffv1", "-c:a", "pcm_s16le", path)
+	return path
+}
+
+// encode makes a file out of the clock.
+func encode(t testing.TB, master, name string, args ...string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	args = append([]string{"-i", master, "-pix_fmt", "yuv420p"}, args...)
+	ffmpeg(t, append(args, path)...)
+	return path
+}
+
+// Colours of the clock's corners.
+var (
+	red, green  = [3]int{255, 0, 0}, [3]int{0, 255, 0}
+	blue, white = [3]int{0, 0, 255}, [3]int{255, 255, 255}
+)
+
+// wantCorners checks the colours from the top left corner clockwise.
+func wantCorners(t *testing.T, p rgbPicture, want [4][3]int) {
+	t.Helper()
+	for i, at := range [4][2]float64{{0.1, 0.1}, {0.9, 0.1}, {0.9, 0.9}, {0.1, 0.9}} {
+		if got := p.at(at[0], at[1]); !near(got, want[i], 30) {
+			t.Errorf("corner %d is %v, want %v", i, got, want[i])
+		}
+	}
+}
+
+// wantClock checks that the frames show the time they claim and come from the
+// whole length, each picture once.
+func wantClock(t *testing.T, d decoded, seconds, frames int) {
+	t.Helper()
+	refs := d.arena.Frames()
+	if len(refs) != frames {
+		t.Fatalf("%d frames, want %d", len(refs), frames)
+	}
+	length := time.Duration(seconds) * time.Second
+	for i, ref := range refs {
+		grey := d.pixels(t, i).at(0.5, 0.5)
+		shown := length * time.Duration(grey[1]) / 255
+		if (shown - ref.At).Abs() > length/20 { // AVI says when a picture is decoded, not when it is shown
+			t.Errorf("frame %d is said to be at %v and shows %v", i, ref.At, shown)
+		}
+		middle := (time.Duration(2*i+1) * length) / time.Duration(2*frames)
+		if (ref.At - middle).Abs() > length/time.Duration(2*frames)+100*time.Millisecond {
+			t.Errorf("frame %d is at %v, far from %v", i, ref.At, middle)
+		}
+		if i > 0 && ref.At <= refs[i-1].At {
+			t.Errorf("frame %d is at %v, not after %v", i, ref.At, refs[i-1].At)
+		}
+	}
+}
+
+// videoCodecsTested are the ways to encode.
+func videoCodecsTested() map[string][]string {
+	return map[string][]string{
+		"H.264":           {"-c:v", "libx264", "-preset", "veryfast"},
+		"H.264 open GOP":  {"-c:v", "libx264", "-preset", "veryfast", "-bf", "3", "-x264-params", "open-gop=1:keyint=10:bframes=3:b-adapt=0"},
+		"H.264 short GOP": {"-c:v", "libx264", "-preset", "veryfast", "-g", "5"},
+		"H.265":           {"-c:v", "libx265", "-preset", "ultrafast", "-x265-params", "log-level=none"},
+		"H.265 open GOP":  {"-c:v", "libx265", "-preset", "ultrafast", "-x265-params", "log-level=none:open-gop=1:keyint=10:bframes=4:b-adapt=0"},
+		"H.265 10-bit":    {"-c:v", "libx265", "-preset", "ultrafast", "-x265-params", "log-level=none", "-pix_fmt", "yuv420p10le", "-tag:v", "hvc1"},
+		"Theora":          {"-c:v", "libtheora", "-q:v", "9"},
+		"VP8":             {"-c:v", "libvpx", "-deadline", "realtime", "-cpu-used", "8", "-auto-alt-ref", "1", "-lag-in-frames", "10", "-b:v", "1M"},
+		"VP9":             {"-c:v", "libvpx-vp9", "-deadline", "realtime", "-cpu-used", "8", "-b:v", "1M"},
+		"AV1":             {"-c:v", "libsvtav1", "-preset", "12"},
+		"MPEG-4":          {"-c:v", "mpeg4", "-q:v", "2", "-bf", "2"},
+		"MJPEG":           {"-c:v", "mjpeg", "-q:v", "2", "-pix_fmt", "yuvj420p"},
+	}
+}
+
+func TestVideoOfEveryContainerAndCodec(t *testing.T) {
+	t.Parallel()
+	master := clock(t, 6)
+	codecs := videoCodecsTested()
+	for _, tc := range []struct {
+		format preprocess.Format
+		ext    string
+		sound  string
+		codecs []string
+	}{
+		{preprocess.MP4, "mp4", "aac", []string{"H.264", "H.264 open GOP", "H.264 short GOP", "H.265", "H.265 open GOP", "H.265 10-bit", "VP9", "AV1", "MPEG-4"}},
+		{preprocess.MOV, "mov", "pcm_s16le", []string{"H.264", "H.265", "MPEG-4", "MJPEG"}},
+		{preprocess.ThreeGP, "3gp", "aac", []string{"H.264"}},
+		{preprocess.Matroska, "mkv", "libvorbis", []string{"H.264", "H.264 open GOP", "H.265", "VP8", "VP9", "AV1", "MPEG-4", "MJPEG"}},
+		{preprocess.WebM, "webm", "libopus", []string{"VP8", "VP9", "AV1"}},
+		{preprocess.OGG, "ogv", "libvorbis", []string{"Theora"}},
+		{preprocess.AVI, "avi", "libmp3lame", []string{"H.264", "MPEG-4", "MJPEG"}},
+	} {
+		for _, codec := range tc.codecs {
+			t.Run(string(tc.format)+" "+codec, func(t *testing.T) {
+				t.Parallel()
+				path := encode(t, master, "x."+tc.ext, append([]string{"-c:a", tc.sound}, codecs[codec]...)...)
+				d := mustDecode(t, path, tc.format)
+				if d.Kind != preprocess.Video || d.Format != string(tc.format) || d.Width != 160 || d.Height != 128 {
+					t.Errorf("found %+v", d.Found)
+				}
+				if d.Duration < 5900*time.Millisecond || d.Duration > 6300*time.Millisecond {
+					t.Errorf("lasts %v", d.Duration)
+				}
+				wantClock(t, d, 6, 16)
+				wantCorners(t, d.pixels(t, 3), [4][3]int{red, green, white, blue})
+				if n := len(d.arena.Windows()); n != 2 {
+					t.Fatalf("%d windows", n)
+				}
+				wantTone(t, window(t, d.arena, 0)[8000:56000], 0.5, 0.06)
+			})
+		}
+	}
+}
+
+// turned writes a display matrix into the first track of an MP4 file, as a
+// phone does: by how many degrees clockwise players must turn it.
+func turned(t *testing.T, path string, degrees int) []byte {
+	t.Helper()
+	file, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	unit := int32(1 << 16)
+	m := map[int][4]int32{90: {0, unit, -unit, 0}, 180: {-unit, 0, 0, -unit}, 270: {0, -unit, unit, 0}}[degrees]
+	at := box(t, file, "tkhd") + 40
+	for i, v := range []int32{m[0], m[1], 0, m[2], m[3]} {
+		binary.BigEndian.PutUint32(file[at+4*i:], uint32(v))
+	}
+	return file
+}
+
+func TestRotationIsHonoured(t *testing.T) {
+	t.Parallel()
+	path := encode(t, clock(t, 2), "x.mp4", "-c:v", "libx264", "-an")
+	for degrees, want := range map[int][4][3]int{
+		90:  {blue, red, green, white},
+		180: {white, blue, red, green},
+		270: {green, white, blue, red},
+	} {
+		file := turned(t, path, degrees)
+		d, err := decodeBytes(t, file, preprocess.MP4, preprocess.DefaultLimits())
+		if err != nil {
+			t.Fatalf("%d°: %v", degrees, err)
+		}
+		w, h := 160, 128
+		if degrees != 180 {
+			w, h = h, w
+		}
+		if ref := d.arena.Frames()[0]; d.Width != w || d.Height != h || ref.Width != w || ref.Height != h {
+			t.Errorf("%d°: found %+v, frame %+v", degrees, d.Found, ref)
+		}
+		wantCorners(t, d.pixels(t, 5), want)
+		other := filepath.Join(t.TempDir(), "turned.mp4")
+		if err := os.WriteFile(other, file, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		raw := ffmpeg(t, "-i", other, "-frames:v", "1", "-f", "rawvideo", "-pix_fmt", "rgb24", "-")
+		wantCorners(t, rgbPicture{raw, w, h}, want) // ffmpeg turns them the same way
+	}
+}
+
+func TestVariableFrameRate(t *testing.T) {
+	t.Parallel()
+	master := clock(t, 10)
+	for name, f := range map[string]preprocess.Format{"x.mp4": preprocess.MP4, "x.mkv": preprocess.Matroska} {
+		path := encode(t, master, name, "-vf", "select='lt(t,3)+not(mod(n,7))'", "-fps_mode", "vfr", "-c:v", "libx264", "-an")
+		d := mustDecode(t, path, f)
+		if d.Duration < 9*time.Second || d.Duration > 10500*time.Millisecond {
+			t.Errorf("%s lasts %v", name, d.Duration)
+		}
+		refs := d.arena.Frames()
+		if len(refs) < 13 {
+			t.Fatalf("%s: %d frames", name, len(refs))
+		}
+		for i, ref := range refs {
+			shown := 10 * time.Second * time.Duration(d.pixels(t, i).at(0.5, 0.5)[1]) / 255
+			if (shown - ref.At).Abs() > 400*time.Millisecond {
+				t.Errorf("%s: frame %d is said to be at %v and shows %v", name, i, ref.At, shown)
+			}
+		}
+		if refs[0].At > time.Second || refs[len(refs)-1].At < 8*time.Second {
+			t.Errorf("%s: frames from %v to %v", name, refs[0].At, refs[len(refs)-1].At)
+		}
+	}
+}
+
+func TestShortVideos(t *testing.T) {
+	t.Parallel()
+	master := clock(t, 2)
+	for codec, args := range videoCodecsTested() {
+		for _, frames := range []int{1, 2, 5} {
+			t.Run(fmt.Sprintf("%d frames of %s", frames, codec), func(t *testing.T) {
+				t.Parallel()
+				path := encode(t, master, "x.mkv", append([]string{"-an", "-frames:v", fmt.Sprint(frames)}, args...)...)
+				if d := mustDecode(t, path, preprocess.Matroska); d.Kind != preprocess.Video || len(d.arena.Frames()) != frames {
+					t.Fatalf("found %+v, %d frames", d.Found, len(d.arena.Frames()))
+				}
+			})
+		}
+	}
+}
+
+// TestLongGroupOfPictures: a single key frame must not mean a single picture.
+func TestLongGroupOfPictures(t *testing.T) {
+	t.Parallel()
+	path := encode(t, clock(t, 10), "x.mp4", "-c:v", "libx264", "-g", "10000", "-sc_threshold", "0", "-an")
+	wantClock(t, mustDecode(t, path, preprocess.MP4), 10, 16)
+}
+
+// TestStreamedFiles: files that were written as they were recorded have no
+// index, no duration and no frame count.
+func TestStreamedFiles(t *testing.T) {
+	t.Parallel()
+	master := clock(t, 6)
+	fragments := encode(t, master, "x.mp4", "-c:v", "libx264", "-g", "20", "-c:a", "aac", "-movflags", "frag_keyframe+empty_moov")
+	wantClock(t, mustDecode(t, fragments, preprocess.MP4), 6, 16)
+	live := encode(t, master, "x.webm", "-c:v", "libvpx", "-deadline", "realtime", "-cpu-used", "8", "-b:v", "1M", "-c:a", "libopus", "-live", "1")
+	wantClock(t, mustDecode(t, live, preprocess.WebM), 6, 16)
+}
+
+// TestSizeChangesMidway: a stream may change its size; the pictures are those
+// that were there.
+func TestSizeChangesMidway(t *testing.T) {
+	t.Parallel()
+	master := clock(t, 2)
+	var stream []byte
+	for _, size := range []string{"160x128", "320x256"} {
+		stream = append(stream, read(t, encode(t, master, "x.h264", "-an", "-s", size, "-c:v", "libx264", "-g", "5", "-bf", "0"))...)
+	}
+	raw := filepath.Join(t.TempDir(), "both.h264")
+	if err := os.WriteFile(raw, stream, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "both.mkv")
+	ffmpeg(t, "-fflags", "+genpts", "-r", "10", "-i", raw, "-c", "copy", path)
+	d := mustDecode(t, path, preprocess.Matroska)
+	if d.Width != 160 || len(d.arena.Frames()) < 8 {
+		t.Fatalf("found %+v, %d frames", d.Found, len(d.arena.Frames()))
+	}
+	for i := range d.arena.Frames() {
+		wantCorners(t, d.pixels(t, i), [4][3]int{red, green, white, blue})
+	}
+}
+
+// TestLargeFramesAreShrunk: the longer side is at most that of the limits.
+func TestLargeFramesAreShrunk(t *testing.T) {
+	t.Parallel()
+	path := encode(t, clock(t, 1), "x.mp4", "-vf", "scale=1920:1080", "-c:v", "libx264", "-preset", "ultrafast", "-an")
+	d := mustDecode(t, path, preprocess.MP4)
+	if ref := d.arena.Frames()[0]; d.Width != 1920 || d.Height != 1080 || ref.Width != 1280 || ref.Height != 720 {
+		t.Fatalf("found %+v, frame %+v", d.Found, ref)
+	}
+	wantCorners(t, d.pixels(t, 0), [4][3]int{red, green, white, blue})
+}

@@ -1,0 +1,171 @@
+package decode
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// packet is one packet of video as the container gave it, by its ordinal
+// number: timestamps may lie, the order of the packets can't.
+type packet struct {
+	at     time.Duration // when it is shown, as far as the file says
+	key    bool          // decodes without those before it
+	hidden bool          // decoded but not shown
+}
+
+// target is a picture to be taken.
+type target struct {
+	packet int           // ordinal of the packet that holds it
+	from   int           // ordinal of the packet that decoding starts at
+	at     time.Duration // of that packet
+}
+
+// reorderTail is how many packets a decoder may hold a picture back for.
+const reorderTail = 16
+
+// hiddenTail is how many packets are decoded after a picture's own, for the case
+// that the packet holds none that is shown. What comes after them in the clip
+// makes the decoder let go of the pictures.
+const hiddenTail = 2
+
+// planFrames chooses up to n pictures, spread over the whole length: one from
+// each n-th of it, a key frame where there is one, since it costs nothing else
+// and shows best, and what is shown in the middle otherwise. No more than
+// budget packets are decoded for all of them. The targets are in order of from
+// and time, each packet at most once.
+func planFrames(packets []packet, n, budget int) []target {
+	shown := showOrder(packets)
+	if len(shown) == 0 {
+		return nil
+	}
+	first := packets[shown[0]].at
+	length := videoLength(packets, shown)
+	n = min(n, len(shown))
+	seen := make(map[int]bool, n)
+	targets := make([]target, 0, n)
+	for i := range n {
+		at := func(part float64) time.Duration {
+			return first + time.Duration(float64(length)*(float64(i)+part)/float64(n))
+		}
+		p := choose(packets, shown, at(0), at(0.5), at(1))
+		if !seen[p] {
+			seen[p] = true
+			targets = append(targets, target{packet: p, from: keyBefore(packets, p), at: packets[p].at})
+		}
+	}
+	slices.SortFunc(targets, func(a, b target) int { return cmp.Or(a.from-b.from, cmp.Compare(a.at, b.at)) })
+	return afford(packets, targets, budget)
+}
+
+// showOrder lists the packets that are shown, in order of time.
+func showOrder(packets []packet) []int {
+	shown := make([]int, 0, len(packets))
+	for i, p := range packets {
+		if !p.hidden {
+			shown = append(shown, i)
+		}
+	}
+	slices.SortStableFunc(shown, func(a, b int) int { return cmp.Compare(packets[a].at, packets[b].at) })
+	return shown
+}
+
+// videoLength is from the first picture to the end of the last, which is taken
+// to be shown as long as the others are on average.
+func videoLength(packets []packet, shown []int) time.Duration {
+	span := packets[shown[len(shown)-1]].at - packets[shown[0]].at
+	if len(shown) == 1 {
+		return span
+	}
+	return span + span/time.Duration(len(shown)-1)
+}
+
+// choose finds the packet to take for the stretch [lo, hi) around middle.
+func choose(packets []packet, shown []int, lo, middle, hi time.Duration) int {
+	search := func(t time.Duration) int {
+		i, _ := slices.BinarySearchFunc(shown, t, func(p int, t time.Duration) int { return cmp.Compare(packets[p].at, t) })
+		return i
+	}
+	best := -1
+	for _, p := range shown[search(lo):search(hi)] {
+		opening := p == shown[0] && len(shown) > 1 // often black
+		if packets[p].key && !opening && (best < 0 || (packets[p].at-middle).Abs() < (packets[best].at-middle).Abs()) {
+			best = p
+		}
+	}
+	if best >= 0 {
+		return best
+	}
+	after := search(middle + 1)
+	return shown[max(after-1, 0)]
+}
+
+// keyBefore is the packet that decoding must start at to get p.
+func keyBefore(packets []packet, p int) int {
+	for p > 0 && !packets[p].key {
+		p--
+	}
+	return p
+}
+
+// afford moves the targets of each group that starts at the same packet closer
+// to it, until what is decoded is within the group's share of the budget.
+func afford(packets []packet, targets []target, budget int) []target {
+	for start := 0; start < len(targets); {
+		end, last := start, 0
+		for ; end < len(targets) && targets[end].from == targets[start].from; end++ {
+			last = max(last, targets[end].packet)
+		}
+		group, from := targets[start:end], targets[start].from
+		share := max(budget*len(group)/len(targets), len(group))
+		if last-from+1 > share {
+			for i := range group {
+				p := from + (2*i+1)*share/(2*len(group))
+				group[i] = target{packet: p, from: from, at: packets[p].at}
+			}
+			slices.SortFunc(group, func(a, b target) int { return cmp.Compare(a.at, b.at) })
+		}
+		start = end
+	}
+	return targets
+}
+
+// piece is a run of packets to be decoded, [from, to).
+type piece struct{ from, to int }
+
+// pieces lists what must be decoded for the targets, in order, each packet at
+// most once. A key frame alone needs nothing but itself.
+func pieces(packets []packet, targets []target) []piece {
+	var list []piece
+	for _, t := range targets {
+		to := t.packet + 1
+		if t.packet != t.from || !packets[t.packet].key {
+			to = min(t.packet+1+hiddenTail, len(packets))
+		}
+		if n := len(list); n > 0 && t.from < list[n-1].to {
+			list[n-1].to = max(list[n-1].to, to)
+			continue
+		}
+		list = append(list, piece{t.from, to})
+	}
+	return list
+}
+
+// pieceOf is the index of the piece that holds a packet; the pieces are in
+// order.
+func pieceOf(list []piece, ordinal int) int {
+	i, _ := slices.BinarySearchFunc(list, ordinal, func(p piece, o int) int { return cmp.Compare(p.to, o+1) })
+	return min(i, len(list)-1)
+}
+
+// ordinalOf is the packet that became number n when the pieces were put
+// together, -1 for what follows them.
+func ordinalOf(list []piece, n int) int {
+	for _, p := range list {
+		if n < p.to-p.from {
+			return p.from + n
+		}
+		n -= p.to - p.from
+	}
+	return -1
+}

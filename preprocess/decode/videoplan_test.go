@@ -1,0 +1,125 @@
+package decode
+
+import (
+	"math"
+	"testing"
+	"time"
+)
+
+// regular is a stream of n packets, 40 ms apart, with a key frame every gop.
+func regular(n, gop int) []packet {
+	packets := make([]packet, n)
+	for i := range packets {
+		packets[i] = packet{at: time.Duration(i) * 40 * time.Millisecond, key: i%gop == 0}
+	}
+	return packets
+}
+
+func TestPlanSpreadsOverTheLength(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		packets []packet
+		n       int
+		want    int
+	}{
+		"all key frames":     {regular(250, 1), 16, 16},
+		"one key frame":      {regular(250, 250), 16, 16},
+		"usual":              {regular(15_000, 250), 16, 16},
+		"fewer than wanted":  {regular(5, 250), 16, 5},
+		"one":                {regular(1, 1), 16, 1},
+		"as many as wanted":  {regular(16, 4), 16, 16},
+		"one wanted":         {regular(250, 250), 1, 1},
+		"no key frame known": {regular(100, 1000)[1:], 8, 8},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			targets := planFrames(tc.packets, tc.n, 1<<20)
+			if len(targets) != tc.want {
+				t.Fatalf("%d targets", len(targets))
+			}
+			stretch := float64(len(tc.packets)) / float64(tc.want)
+			for i, target := range targets {
+				middle := (float64(i) + 0.5) * stretch
+				if math.Abs(float64(target.packet)-middle) > stretch/2+1 {
+					t.Errorf("target %d is packet %d, far from %v", i, target.packet, middle)
+				}
+			}
+		})
+	}
+}
+
+// TestPlanAvoidsTheOpening: the first picture of a video is often black.
+func TestPlanAvoidsTheOpening(t *testing.T) {
+	t.Parallel()
+	if got := planFrames(regular(250, 250), 1, 1000)[0].packet; got != 125 {
+		t.Fatalf("took packet %d", got)
+	}
+}
+
+func TestPlanStaysWithinTheBudget(t *testing.T) {
+	t.Parallel()
+	for _, gop := range []int{1, 30, 1000, 50_000} {
+		packets := regular(50_000, gop)
+		targets := planFrames(packets, 16, 3000)
+		cost, seen := 0, map[int]bool{}
+		for _, p := range pieces(packets, targets) {
+			cost += p.to - p.from
+		}
+		for _, target := range targets {
+			seen[target.packet] = true
+		}
+		if cost > 3000+16*hiddenTail || len(seen) != 16 {
+			t.Errorf("key frames every %d: %d packets for %d pictures", gop, cost, len(seen))
+		}
+	}
+}
+
+func TestPlanWithOddTimes(t *testing.T) {
+	t.Parallel()
+	gap := regular(100, 10) // a still of a minute after two seconds
+	for i := 50; i < 100; i++ {
+		gap[i].at += time.Minute
+	}
+	reordered := regular(100, 25)
+	for i := 1; i+1 < 100; i += 2 {
+		reordered[i].at, reordered[i+1].at = reordered[i+1].at, reordered[i].at
+	}
+	hidden := regular(100, 25)
+	for i := 0; i < 100; i += 2 {
+		hidden[i].hidden = true
+	}
+	same := make([]packet, 50)
+	for name, packets := range map[string][]packet{"gap": gap, "reordered": reordered, "hidden": hidden, "same": same} {
+		targets := planFrames(packets, 16, 1<<20)
+		list := pieces(packets, targets)
+		seen := map[int]bool{}
+		for _, target := range targets {
+			part := list[pieceOf(list, target.packet)]
+			if seen[target.packet] || packets[target.packet].hidden || target.packet < part.from || target.packet >= part.to {
+				t.Errorf("%s: target %+v in %+v", name, target, part)
+			}
+			seen[target.packet] = true
+		}
+		if len(targets) == 0 {
+			t.Errorf("%s: no targets", name)
+		}
+	}
+	if got := planFrames(nil, 16, 100); len(got) != 0 {
+		t.Errorf("%d targets of nothing", len(got))
+	}
+}
+
+func TestOrdinalOf(t *testing.T) {
+	t.Parallel()
+	list := []piece{{0, 3}, {10, 11}, {20, 25}}
+	for n, want := range []int{0, 1, 2, 10, 20, 21, 22, 23, 24, -1, -1} {
+		if got := ordinalOf(list, n); got != want {
+			t.Errorf("number %d is packet %d, want %d", n, got, want)
+		}
+	}
+	for ordinal, want := range map[int]int{0: 0, 2: 0, 10: 1, 20: 2, 24: 2} {
+		if got := pieceOf(list, ordinal); got != want {
+			t.Errorf("packet %d in piece %d, want %d", ordinal, got, want)
+		}
+	}
+}

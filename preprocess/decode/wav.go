@@ -1,0 +1,66 @@
+//go:build gocv_specific_modules
+
+package decode
+
+import (
+	"time"
+
+	"deepfaked/preprocess"
+)
+
+// decodeWAV writes the windows of a WAV file into out. The chunks have been
+// checked before anything is allocated; the samples are read in blocks, so that
+// memory is bounded by Limits.Duration whatever the rate and channel count.
+func decodeWAV(src Source, out *Arena) (Found, error) {
+	info, err := parseWAV(src.File, src.Size)
+	if err != nil {
+		return Found{}, err
+	}
+	length := time.Duration(float64(info.Frames) / float64(info.Rate) * float64(time.Second))
+	if length > src.Limits.Duration {
+		return Found{}, tooLong(length, src.Limits.Duration)
+	}
+	s := sound{limit: src.Limits.Duration}
+	if err := s.readWAV(src, info); err != nil {
+		return Found{}, err
+	}
+	if s.n < soundShortest {
+		return Found{}, tooShort("WAV")
+	}
+	return Found{Kind: preprocess.Audio, Format: "WAV", Duration: length}, s.Windows(out, src.Limits)
+}
+
+// readWAV resamples the whole file block by block.
+func (s *sound) readWAV(src Source, info wavSound) error {
+	next, err := openWAV(src.File, info)
+	if err != nil {
+		return err
+	}
+	r, err := newMonoResampler(info.Rate)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	mono := make([]float32, wavBlock)
+	for {
+		n, err := next(mono)
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			break
+		}
+		if err := s.take(r.Mono(mono[:n])); err != nil {
+			return err
+		}
+	}
+	return s.take(r.Flush())
+}
+
+// take appends what a resampler returned.
+func (s *sound) take(samples []float32, err error) error {
+	if err != nil {
+		return err
+	}
+	return s.Write(samples)
+}

@@ -1,0 +1,153 @@
+//go:build gocv_specific_modules
+
+package decode
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"deepfaked/preprocess"
+)
+
+func TestDecodeWAV(t *testing.T) {
+	t.Parallel()
+	for _, k := range wavKinds() {
+		for _, rate := range []int{8000, 16000, 44100, 96000} {
+			for _, channels := range []int{1, 2, 6} {
+				if rate == 96000 && channels == 6 {
+					continue
+				}
+				t.Run(fmt.Sprintf("%s %d Hz %d channels", k.name, rate, channels), func(t *testing.T) {
+					t.Parallel()
+					d, err := decodeBytes(t, toneWAV(k, channels, rate, 2*rate, channels > 2), preprocess.WAV, testLimits())
+					if err != nil {
+						t.Fatal(err)
+					}
+					if d.Kind != preprocess.Audio || d.Format != "WAV" || d.Duration != 2*time.Second || len(d.arena.Windows()) != 4 {
+						t.Fatalf("found %+v, %d windows", d.Found, len(d.arena.Windows()))
+					}
+					for i := range 4 {
+						wantTone(t, window(t, d.arena, i), 0.5, 0.02)
+					}
+				})
+			}
+		}
+	}
+}
+
+// TestWAVAgainstFFmpeg compares with the command line tool's own decoding of
+// the same files: within a thousandth of full scale, the resampler being the
+// same and the mixing ours.
+func TestWAVAgainstFFmpeg(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for _, codec := range []string{"pcm_u8", "pcm_s16le", "pcm_s24le", "pcm_s32le", "pcm_f32le", "pcm_f64le", "pcm_alaw", "pcm_mulaw"} {
+		path := filepath.Join(dir, codec+".wav")
+		ffmpeg(t, "-f", "lavfi", "-i", "anoisesrc=d=1:a=0.3:r=44100:seed=7", "-ac", "1", "-c:a", codec, path)
+		compareSound(t, path, preprocess.WAV, 1)
+	}
+}
+
+// compareSound holds the first second of a file against the tool's decoding.
+func compareSound(t *testing.T, path string, f preprocess.Format, channels int) {
+	t.Helper()
+	raw := floats(ffmpeg(t, "-i", path, "-map", "0:a:0", "-ar", "16000", "-f", "f32le", "-"))
+	l := preprocess.DefaultLimits()
+	l.Samples = 15_000
+	d, err := decodePath(t, path, f, l)
+	if err != nil {
+		t.Fatalf("%s: %v", path, err)
+	}
+	got := window(t, d.arena, 0)
+	if len(raw)/channels < len(got) {
+		t.Fatalf("%s: %d samples to compare with", path, len(raw)/channels)
+	}
+	for n, x := range got {
+		var sum float64
+		for _, v := range raw[n*channels : (n+1)*channels] {
+			sum += float64(v)
+		}
+		if math.Abs(sum/float64(channels)-float64(x)) > 0.001 {
+			t.Fatalf("%s: sample %d is %v, ffmpeg says %v", path, n, x, sum/float64(channels))
+		}
+	}
+}
+
+// TestWAVDoesNotAlias: what lies above half the target rate must be gone.
+func TestWAVDoesNotAlias(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "high.wav")
+	ffmpeg(t, "-f", "lavfi", "-i", "aevalsrc=0.5*sin(2*PI*15000*t):s=48000:d=1", path)
+	d, err := decodePath(t, path, preprocess.WAV, testLimits())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p := power(window(t, d.arena, 1)); p > 1e-6 {
+		t.Fatalf("15 kHz comes out with power %v", p)
+	}
+}
+
+func TestWAVLimits(t *testing.T) {
+	t.Parallel()
+	pcm := wavKinds()[1]
+	var fault *preprocess.Error
+	l := testLimits()
+	l.Duration = time.Second
+	if _, err := decodeBytes(t, toneWAV(pcm, 1, 8000, 8800, false), preprocess.WAV, l); !errors.As(err, &fault) || fault.Code != preprocess.PayloadTooLarge {
+		t.Fatalf("too long: %v", err)
+	}
+	if _, err := decodeBytes(t, toneWAV(pcm, 1, 8000, 700, false), preprocess.WAV, l); !errors.As(err, &fault) || fault.Code != preprocess.UnsupportedMediaType {
+		t.Fatalf("too short: %v", err)
+	}
+	if d, err := decodeBytes(t, toneWAV(pcm, 1, 8000, 8000, false), preprocess.WAV, l); err != nil || d.Duration != time.Second {
+		t.Fatalf("as long as allowed: %v", err)
+	}
+	cut := toneWAV(pcm, 2, 44100, 44100, false)
+	if d, err := decodeBytes(t, cut[:len(cut)/2], preprocess.WAV, testLimits()); err != nil || len(d.arena.Windows()) != 1 {
+		t.Fatalf("cut off: %v", err)
+	}
+}
+
+// TestLargeWAVInBlocks decodes what a hundred megabytes of sound are at most, at
+// 192 kHz in 8 channels, without ever holding them.
+func TestLargeWAVInBlocks(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes a second")
+	}
+	const size = 100 << 20
+	path := filepath.Join(t.TempDir(), "large.wav")
+	head := riff("RIFF", format(wavPCM, 8, 192_000, 16), riffChunk("data", size, nil))
+	if err := os.WriteFile(path, head, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(path, size+44); err != nil {
+		t.Fatal(err)
+	}
+	before := resident(t)
+	d := mustDecode(t, path, preprocess.WAV)
+	if d.Duration < 34*time.Second || d.Duration > 35*time.Second {
+		t.Fatalf("lasts %v", d.Duration)
+	}
+	if grown := resident(t) - before; grown > 64<<20 {
+		t.Fatalf("decoding took %d MiB", grown>>20)
+	}
+}
+
+// resident is how much memory the process has, in bytes.
+func resident(t testing.TB) int64 {
+	t.Helper()
+	raw, err := os.ReadFile("/proc/self/statm")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var total, pages int64
+	if _, err := fmt.Sscan(string(raw), &total, &pages); err != nil {
+		t.Fatal(err)
+	}
+	return pages * int64(os.Getpagesize())
+}
