@@ -1,0 +1,40 @@
+package account
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Options chooses the plans on offer.
+type Options struct {
+	Plans []Plan
+	// Now is the clock: creation times, periods and days follow it.
+	Now func() time.Time
+}
+
+// DefaultOptions are the contract's plans by the system's clock.
+func DefaultOptions() Options {
+	return Options{Plans: DefaultPlans(), Now: time.Now}
+}
+
+// Validate names the first field that makes no sense.
+func (o Options) Validate() error {
+	if len(o.Plans) == 0 {
+		return errors.New("plans: there must be at least one")
+	}
+	if o.Now == nil {
+		return errors.New("account: Now must be set")
+	}
+	names := make(map[string]bool, len(o.Plans))
+	for _, p := range o.Plans {
+		if err := p.Validate(); err != nil {
+			return err
+		}
+		if names[p.Name] {
+			return fmt.Errorf("plans.%s is defined twice", p.Name)
+		}
+		names[p.Name] = true
+	}
+	return nil
+}

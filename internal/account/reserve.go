@@ -1,0 +1,84 @@
+package account
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Check asks, without changing anything, whether a submission would be
+// accepted now. The error is a *LimitError when the daily limit is used up,
+// else ErrQuotaExceeded when the allowance is. Reserve decides again: what Check
+// has seen may be gone by then.
+func (l *Ledger) Check(ctx context.Context, a Account) error {
+	now := l.now()
+	if err := room(ctx, l.store.Reader(), a, now); err != nil {
+		return fmt.Errorf("check the quota: %w", err)
+	}
+	return nil
+}
+
+// Reserve accepts a submission: it counts it for the day, holds a place in the
+// current period's allowance and notes the detection as processing, all in one
+// transaction. The errors are Check's. After success one of Settle, Fail and
+// Release must be called for s.ID.
+func (l *Ledger) Reserve(ctx context.Context, a Account, s Submission) error {
+	now := l.now()
+	err := l.store.Write(ctx, func(tx *sql.Tx) error {
+		if err := room(ctx, tx, a, now); err != nil {
+			return err
+		}
+		return accept(ctx, tx, a, s, now)
+	})
+	if err != nil {
+		return fmt.Errorf("reserve a scan: %w", err)
+	}
+	return nil
+}
+
+// querier is a transaction or a pool of readers.
+type querier interface {
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+}
+
+// room refuses when the day or the allowance is full, in this order.
+func room(ctx context.Context, q querier, a Account, now time.Time) error {
+	var submitted, taken int
+	err := q.QueryRowContext(ctx, `
+		SELECT
+		  coalesce((SELECT count FROM submissions WHERE account_id = $1 AND day = $2), 0),
+		  coalesce((SELECT count FROM scans WHERE account_id = $1 AND period = $3), 0)
+		  + (SELECT count(*) FROM reservations WHERE account_id = $1 AND period = $3)`,
+		a.ID, dayNumber(now), micros(a.Plan.PeriodStart(now, a.Created))).Scan(&submitted, &taken)
+	switch {
+	case err != nil:
+		return err
+	case a.Plan.Daily > 0 && submitted >= a.Plan.Daily:
+		return &LimitError{Limit: a.Plan.Daily, RetryAfter: untilMidnight(now)}
+	case taken >= a.Plan.Scans:
+		return ErrQuotaExceeded
+	}
+	return nil
+}
+
+// accept writes what Reserve promises.
+func accept(ctx context.Context, tx *sql.Tx, a Account, s Submission, now time.Time) error {
+	mode := "sync"
+	if s.Async {
+		mode = "async"
+	}
+	_, counted := tx.ExecContext(ctx, `
+		INSERT INTO submissions (account_id, day, count) VALUES ($1, $2, 1)
+		ON CONFLICT (account_id, day) DO UPDATE SET count = submissions.count + 1`,
+		a.ID, dayNumber(now))
+	_, noted := tx.ExecContext(ctx, `
+		INSERT INTO detections (id, account_id, mode, state, sensitivity, created_at)
+		VALUES ($1, $2, $3, 'processing', $4, $5)`,
+		s.ID, a.ID, mode, s.Sensitivity, micros(now))
+	_, held := tx.ExecContext(ctx, `
+		INSERT INTO reservations (detection_id, account_id, period) VALUES ($1, $2, $3)`,
+		s.ID, a.ID, micros(a.Plan.PeriodStart(now, a.Created)))
+	return errors.Join(counted, noted, held)
+}

@@ -1,0 +1,111 @@
+package account
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// finishing bounds the transactions that end a detection. They don't end with
+// the caller's context: a client that has gone must not leave its place held.
+const finishing = 30 * time.Second
+
+// finish runs fn in a transaction that outlives ctx's cancellation.
+func (l *Ledger) finish(ctx context.Context, fn func(context.Context, *sql.Tx) error) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishing)
+	defer cancel()
+	return l.store.Write(ctx, func(tx *sql.Tx) error { return fn(ctx, tx) })
+}
+
+// Settle stores the outcome of a detection and turns its place into a scan of
+// the period it was reserved in, in one transaction. Settling again changes
+// and counts nothing, and returns what the first call stored. The error is
+// ErrNotFound for an id that was never reserved or was released, and ErrFailed
+// for one that has failed. It does its work even when ctx is cancelled.
+func (l *Ledger) Settle(ctx context.Context, id string, o Outcome) (Detection, error) {
+	var d Detection
+	err := l.finish(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		var err error
+		if d, err = detection(ctx, tx, byID, id); err != nil {
+			return err
+		}
+		switch d.State {
+		case Complete:
+			return nil
+		case Failed:
+			return ErrFailed
+		}
+		d.State, d.Outcome, d.Completed = Complete, o, fromMicros(micros(l.now()))
+		return complete(ctx, tx, d)
+	})
+	if err != nil {
+		return Detection{}, fmt.Errorf("settle %s: %w", id, err)
+	}
+	return d, nil
+}
+
+// complete stores d's outcome and counts it.
+func complete(ctx context.Context, tx *sql.Tx, d Detection) error {
+	_, stored := tx.ExecContext(ctx, `
+		UPDATE detections SET state = 'complete', kind = $1, verdict = $2, confidence = $3, report = $4, completed_at = $5
+		WHERE id = $6`,
+		d.Kind, d.Verdict, d.Confidence, nullJSON(d.Report), micros(d.Completed), d.ID)
+	var account string
+	var period int64
+	released := tx.QueryRowContext(ctx, `
+		DELETE FROM reservations WHERE detection_id = $1 RETURNING account_id, period`, d.ID).
+		Scan(&account, &period)
+	if err := errors.Join(stored, released); err != nil {
+		return err
+	}
+	_, err := tx.ExecContext(ctx, `
+		INSERT INTO scans (account_id, period, count) VALUES ($1, $2, 1)
+		ON CONFLICT (account_id, period) DO UPDATE SET count = scans.count + 1`, account, period)
+	return err
+}
+
+// Fail ends an asynchronous detection with a sentence for the client and
+// releases its place. Failing again changes nothing. The error is ErrNotFound
+// for an unknown id and ErrComplete for one that has completed. It does its
+// work even when ctx is cancelled.
+func (l *Ledger) Fail(ctx context.Context, id, message string) error {
+	err := l.finish(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		d, err := detection(ctx, tx, byID, id)
+		switch {
+		case err != nil:
+			return err
+		case d.State == Complete:
+			return ErrComplete
+		case d.State == Failed:
+			return nil
+		}
+		_, released := tx.ExecContext(ctx, `DELETE FROM reservations WHERE detection_id = $1`, id)
+		_, failed := tx.ExecContext(ctx, `
+			UPDATE detections SET state = 'failed', error = $1, completed_at = $2 WHERE id = $3`,
+			message, micros(l.now()), id)
+		return errors.Join(released, failed)
+	})
+	if err != nil {
+		return fmt.Errorf("fail %s: %w", id, err)
+	}
+	return nil
+}
+
+// Release takes a detection that is still processing out of the books: its
+// place is free again and nothing is left but its count for the day. It is how
+// a synchronous analysis ends that did not succeed. For a detection that is
+// complete, failed or unknown it does nothing, so that it can be deferred. It
+// does its work even when ctx is cancelled.
+func (l *Ledger) Release(ctx context.Context, id string) error {
+	err := l.finish(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		// The reservation goes with it (ON DELETE CASCADE).
+		_, err := tx.ExecContext(ctx, `DELETE FROM detections WHERE id = $1 AND state = 'processing'`, id)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("release %s: %w", id, err)
+	}
+	return nil
+}

@@ -1,0 +1,100 @@
+package config
+
+import (
+	"time"
+
+	"deepfaked/internal/account"
+	"deepfaked/preprocess"
+)
+
+// Config is the whole configuration of a service. The yaml names are those of
+// the configuration file; messages name fields by them.
+type Config struct {
+	Listen      string   `yaml:"listen"`      // host:port; port 0 chooses a free one
+	Data        string   `yaml:"data"`        // folder of the database and of temporary files
+	Provider    string   `yaml:"provider"`    // auto, cpu or cuda
+	Models      []string `yaml:"models"`      // folders of models, besides those built in
+	ONNXRuntime string   `yaml:"onnxruntime"` // path of the shared library; empty: where set-up put it
+
+	Inference  Inference         `yaml:"inference"`
+	Decoder    Decoder           `yaml:"decoder"`
+	Limits     preprocess.Limits `yaml:"limits"`
+	Upload     Upload            `yaml:"upload"`
+	Plans      Plans             `yaml:"plans"`
+	Anonymous  Anonymous         `yaml:"unauthenticated"`
+	Retention  Retention         `yaml:"retention"`
+	Log        Log               `yaml:"log"`
+	Deadline   time.Duration     `yaml:"deadline"`        // of one analysis, from the end of its upload
+	Drain      time.Duration     `yaml:"drain"`           // for what runs when the service is told to stop
+	Proxies    []string          `yaml:"trusted_proxies"` // addresses or CIDR networks whose X-Forwarded-For is believed
+	KeepUpload bool              `yaml:"keep_uploads"`    // keeps uploads in the data folder after their analysis
+}
+
+// Inference sizes the pool of ONNX Runtime sessions.
+type Inference struct {
+	Sessions int `yaml:"sessions"` // for each model; 0: chosen by the provider
+	Threads  int `yaml:"threads"`  // of one session; 0: chosen so that sessions times threads is the number of cores
+}
+
+// Decoder bounds the processes that parse media.
+type Decoder struct {
+	Children int           `yaml:"children"` // at the same time; 0: one for each core
+	Timeout  time.Duration `yaml:"timeout"`  // wall clock for one file
+	Memory   Size          `yaml:"memory"`   // address space of a child
+}
+
+// Upload bounds what a client sends.
+type Upload struct {
+	Size        Size          `yaml:"size"`         // of the file
+	Form        Size          `yaml:"form"`         // of everything around it
+	IdleTimeout time.Duration `yaml:"idle_timeout"` // without a byte, then the client is cut off
+	MinimumRate Size          `yaml:"minimum_rate"` // bytes in a second, over the whole body; 0: any
+}
+
+// Plans are the contract's plans.
+type Plans struct {
+	Free    account.Plan `yaml:"free"`
+	Starter account.Plan `yaml:"starter"`
+	Pro     account.Plan `yaml:"pro"`
+}
+
+// List gives the plans with their names.
+func (p Plans) List() []account.Plan {
+	p.Free.Name, p.Starter.Name, p.Pro.Name = "free", "starter", "pro"
+	return []account.Plan{p.Free, p.Starter, p.Pro}
+}
+
+// Anonymous bounds requests without a valid key.
+type Anonymous struct {
+	RequestsPerMinute int `yaml:"requests_per_minute"` // for each address
+}
+
+// Retention says how long results are kept.
+type Retention struct {
+	Results  time.Duration `yaml:"results"`  // after their completion
+	Interval time.Duration `yaml:"interval"` // between two searches for what is due
+}
+
+// Log chooses what is logged and how.
+type Log struct {
+	Level  string `yaml:"level"`  // debug, info, warn or error
+	Format string `yaml:"format"` // json or text
+}
+
+// Default is what the contract and its decisions say; on the local address
+// only.
+func Default() Config {
+	plans := account.DefaultPlans()
+	return Config{
+		Listen: "127.0.0.1:8080", Data: "data", Provider: "auto",
+		Decoder:   Decoder{Timeout: time.Minute, Memory: 4 * GiB},
+		Limits:    preprocess.DefaultLimits(),
+		Upload:    Upload{Size: 100 * MiB, Form: MiB, IdleTimeout: 30 * time.Second, MinimumRate: 4 * KiB},
+		Plans:     Plans{Free: plans[0], Starter: plans[1], Pro: plans[2]},
+		Anonymous: Anonymous{RequestsPerMinute: 60},
+		Retention: Retention{Results: 30 * 24 * time.Hour, Interval: time.Hour},
+		Log:       Log{Level: "info", Format: "json"},
+		Deadline:  2 * time.Minute,
+		Drain:     30 * time.Second,
+	}
+}

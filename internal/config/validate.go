@@ -1,0 +1,143 @@
+package config
+
+import (
+	"fmt"
+	"net"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Validate names the first field that makes no sense, by its name in the
+// configuration file.
+func (c Config) Validate() error {
+	for _, check := range []func() error{
+		c.validateService, c.validateDecoder, c.validateUpload, c.validateTimes, c.validateProxies, c.Limits.Validate,
+	} {
+		if err := check(); err != nil {
+			return err
+		}
+	}
+	for _, p := range c.Plans.List() {
+		if err := p.Validate(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c Config) validateService() error {
+	if err := validateListen(c.Listen); err != nil {
+		return err
+	}
+	if c.Data == "" {
+		return fmt.Errorf("data must name a folder")
+	}
+	if slices.Contains(c.Models, "") {
+		return fmt.Errorf("models must not contain an empty name")
+	}
+	if err := oneOf("provider", c.Provider, "auto", "cpu", "cuda"); err != nil {
+		return err
+	}
+	if err := oneOf("log.level", c.Log.Level, "debug", "info", "warn", "error"); err != nil {
+		return err
+	}
+	if err := oneOf("log.format", c.Log.Format, "json", "text"); err != nil {
+		return err
+	}
+	if err := between("inference.sessions", c.Inference.Sessions, 0, 256); err != nil {
+		return err
+	}
+	if err := between("inference.threads", c.Inference.Threads, 0, 1024); err != nil {
+		return err
+	}
+	return between("unauthenticated.requests_per_minute", c.Anonymous.RequestsPerMinute, 1, 1_000_000)
+}
+
+func (c Config) validateDecoder() error {
+	if err := between("decoder.children", c.Decoder.Children, 0, 1024); err != nil {
+		return err
+	}
+	if err := duration("decoder.timeout", c.Decoder.Timeout, 100*time.Millisecond, time.Hour); err != nil {
+		return err
+	}
+	return between("decoder.memory", c.Decoder.Memory, 256*MiB, 1024*GiB)
+}
+
+func (c Config) validateUpload() error {
+	if err := between("upload.size", c.Upload.Size, 1, 1024*GiB); err != nil {
+		return err
+	}
+	if err := between("upload.form", c.Upload.Form, KiB, GiB); err != nil {
+		return err
+	}
+	if err := between("upload.minimum_rate", c.Upload.MinimumRate, 0, GiB); err != nil {
+		return err
+	}
+	return duration("upload.idle_timeout", c.Upload.IdleTimeout, 100*time.Millisecond, time.Hour)
+}
+
+func (c Config) validateTimes() error {
+	if err := duration("deadline", c.Deadline, time.Second, 24*time.Hour); err != nil {
+		return err
+	}
+	if err := duration("drain", c.Drain, 0, time.Hour); err != nil {
+		return err
+	}
+	if err := duration("retention.results", c.Retention.Results, time.Minute, 100*365*24*time.Hour); err != nil {
+		return err
+	}
+	return duration("retention.interval", c.Retention.Interval, time.Second, 30*24*time.Hour)
+}
+
+func (c Config) validateProxies() error {
+	for _, p := range c.Proxies {
+		_, errNetwork := netip.ParsePrefix(p)
+		_, errAddr := netip.ParseAddr(p)
+		if errNetwork != nil && errAddr != nil {
+			return fmt.Errorf("trusted_proxies: %q is neither an address nor a network such as 10.0.0.0/8", p)
+		}
+	}
+	return nil
+}
+
+func validateListen(listen string) error {
+	_, port, err := net.SplitHostPort(listen)
+	if err != nil {
+		return fmt.Errorf("listen must be host:port, such as 127.0.0.1:8080, and is %q", listen)
+	}
+	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
+		return fmt.Errorf("listen: the port must be between 0 and 65535, and is %q", port)
+	}
+	return nil
+}
+
+func oneOf(field, value string, allowed ...string) error {
+	if slices.Contains(allowed, value) {
+		return nil
+	}
+	return fmt.Errorf("%s must be %s, and is %q", field, strings.Join(allowed, ", "), value)
+}
+
+// between refuses what is below low or above high.
+func between[T int | Size](field string, value, low, high T) error {
+	switch {
+	case value < low:
+		return fmt.Errorf("%s must be at least %v, and is %v", field, low, value)
+	case value > high:
+		return fmt.Errorf("%s must be at most %v, and is %v", field, high, value)
+	}
+	return nil
+}
+
+func duration(field string, value, low, high time.Duration) error {
+	switch {
+	case value < low:
+		return fmt.Errorf("%s must be at least %s, and is %s", field, low, value)
+	case value > high:
+		return fmt.Errorf("%s must be at most %s, and is %s", field, high, value)
+	}
+	return nil
+}

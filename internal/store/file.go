@@ -1,0 +1,79 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+
+	_ "modernc.org/sqlite" // the driver "sqlite"
+)
+
+// FileName is the database's name in the data folder.
+const FileName = "deepfaked.db"
+
+// prepare makes the folder (0700) and the database file (0600), shows that
+// both can be written to, and returns the absolute path of the file. SQLite
+// gives its log and its shared memory the permissions of the database file.
+func prepare(data string) (string, error) {
+	dir, err := filepath.Abs(data)
+	if err != nil {
+		return "", fmt.Errorf("find the data folder %s: %w", data, err)
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", explain(dir, err)
+	}
+	probe, err := os.CreateTemp(dir, ".writable-*")
+	if err != nil {
+		return "", explain(dir, err)
+	}
+	if err := errors.Join(probe.Close(), os.Remove(probe.Name())); err != nil {
+		return "", explain(dir, err)
+	}
+	path := filepath.Join(dir, FileName)
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600) //nolint:gosec // the operator names the folder
+	if err != nil {
+		return "", explain(dir, err)
+	}
+	return path, errors.Join(file.Chmod(0o600), file.Close())
+}
+
+// explain says in a sentence why the data folder can't be used.
+func explain(dir string, err error) error {
+	switch {
+	case errors.Is(err, syscall.EROFS):
+		return fmt.Errorf("the data folder %s is on a read-only file system; name another one with --data: %w", dir, err)
+	case errors.Is(err, fs.ErrPermission):
+		return fmt.Errorf("the data folder %s can't be written to by this user; change its owner or name another one with --data: %w", dir, err)
+	case errors.Is(err, syscall.ENOTDIR), errors.Is(err, fs.ErrExist):
+		return fmt.Errorf("the data folder %s is not a folder: %w", dir, err)
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		return fmt.Errorf("there is no space left for the data folder %s: %w", dir, err)
+	}
+	return fmt.Errorf("use the data folder %s: %w", dir, err)
+}
+
+// dsn is the address of the database for the driver.
+func dsn(path string, opts Options, readOnly bool) string {
+	sync := "FULL"
+	if opts.Relaxed {
+		sync = "NORMAL"
+	}
+	query := url.Values{"_pragma": {
+		// First, since switching to WAL may have to wait for another process.
+		"busy_timeout(" + strconv.FormatInt(opts.BusyTimeout.Milliseconds(), 10) + ")",
+		"journal_mode(WAL)",
+		"synchronous(" + sync + ")",
+		"foreign_keys(1)",
+	}}
+	if readOnly {
+		query.Add("_pragma", "query_only(1)")
+	} else {
+		query.Set("_txlock", "immediate")
+	}
+	return (&url.URL{Scheme: "file", Path: path, RawQuery: query.Encode()}).String()
+}

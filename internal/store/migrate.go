@@ -1,0 +1,89 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"embed"
+	"fmt"
+	"io/fs"
+	"strings"
+)
+
+//go:embed migrations/*.sql
+var migrations embed.FS
+
+// NewerSchemaError says that the database belongs to a newer version.
+type NewerSchemaError struct {
+	Found int // in the database
+	Known int // to this program
+}
+
+// Error is a sentence for an operator.
+func (e *NewerSchemaError) Error() string {
+	return fmt.Sprintf("its schema is version %d, and this version of deepfaked knows versions up to %d: "+
+		"run the newer deepfaked, or name another folder with --data", e.Found, e.Known)
+}
+
+// migrate brings the schema forward, never back. All that is missing is done in
+// one transaction that excludes other writers, so that processes started at the
+// same time do it once, and a crash leaves the old schema.
+func migrate(ctx context.Context, db *sql.DB, files fs.FS) error {
+	names, err := fs.Glob(files, "migrations/*.sql")
+	if err != nil {
+		return fmt.Errorf("list migrations: %w", err)
+	}
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return fmt.Errorf("lock the schema: %w", err)
+	}
+	defer func() { _ = tx.Rollback() }()
+	version, err := schemaVersion(ctx, tx)
+	if err != nil {
+		return err
+	}
+	if version > len(names) {
+		return &NewerSchemaError{Found: version, Known: len(names)}
+	}
+	for i, name := range names[version:] {
+		if err := apply(ctx, tx, files, name, version+i+1); err != nil {
+			return err
+		}
+	}
+	return tx.Commit()
+}
+
+// schemaVersion reads the number of the last migration, 0 for a new database.
+func schemaVersion(ctx context.Context, tx *sql.Tx) (int, error) {
+	const table = `CREATE TABLE IF NOT EXISTS migrations (
+		version INTEGER PRIMARY KEY, name TEXT NOT NULL)`
+	if _, err := tx.ExecContext(ctx, table); err != nil {
+		return 0, fmt.Errorf("read the schema's version: %w", err)
+	}
+	var version int
+	err := tx.QueryRowContext(ctx, `SELECT coalesce(max(version), 0) FROM migrations`).Scan(&version)
+	if err != nil {
+		return 0, fmt.Errorf("read the schema's version: %w", err)
+	}
+	return version, nil
+}
+
+// apply runs one file and notes it.
+func apply(ctx context.Context, tx *sql.Tx, files fs.FS, name string, version int) error {
+	// The files are numbered without gaps: a misnamed one is a mistake in the
+	// program that any test finds.
+	if want := fmt.Sprintf("migrations/%04d_", version); !strings.HasPrefix(name, want) {
+		return fmt.Errorf("migration %s should begin with %s", name, want)
+	}
+	script, err := fs.ReadFile(files, name)
+	if err != nil {
+		return fmt.Errorf("read migration %s: %w", name, err)
+	}
+	if _, err := tx.ExecContext(ctx, string(script)); err != nil {
+		return fmt.Errorf("apply migration %s: %w", name, err)
+	}
+	_, err = tx.ExecContext(ctx, `INSERT INTO migrations (version, name) VALUES ($1, $2)`, version, name)
+	if err != nil {
+		return fmt.Errorf("note migration %s: %w", name, err)
+	}
+	return nil
+}

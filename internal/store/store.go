@@ -1,0 +1,86 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"sync"
+)
+
+// Store is an open database. It is safe for concurrent use; several processes
+// may have the same data folder open.
+type Store struct {
+	writer *sql.DB // one connection, every transaction is BEGIN IMMEDIATE
+	reader *sql.DB // query_only connections
+	close  func() error
+}
+
+// Open opens the database in the folder data, makes both when they are absent,
+// and brings the schema up to date. The error is a sentence for an operator
+// when the folder can't be written to or when the database was made by a newer
+// version. The caller closes the store.
+func Open(ctx context.Context, data string, opts Options) (*Store, error) {
+	if err := opts.Validate(); err != nil {
+		return nil, err
+	}
+	path, err := prepare(data)
+	if err != nil {
+		return nil, err
+	}
+	s, err := connect(path, opts)
+	if err != nil {
+		return nil, err
+	}
+	if err := migrate(ctx, s.writer, migrations); err != nil {
+		return nil, errors.Join(fmt.Errorf("open the database %s: %w", path, err), s.Close())
+	}
+	return s, nil
+}
+
+// connect opens both pools; nothing is read yet.
+func connect(path string, opts Options) (*Store, error) {
+	writer, err := sql.Open("sqlite", dsn(path, opts, false))
+	if err != nil {
+		return nil, fmt.Errorf("open the database %s: %w", path, err)
+	}
+	reader, err := sql.Open("sqlite", dsn(path, opts, true))
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("open the database %s: %w", path, err), writer.Close())
+	}
+	writer.SetMaxOpenConns(1)
+	reader.SetMaxOpenConns(opts.Readers)
+	reader.SetMaxIdleConns(opts.Readers)
+	s := &Store{writer: writer, reader: reader}
+	// The writer is closed last, so that it is the one to fold the log back
+	// into the database file.
+	s.close = sync.OnceValue(func() error { return errors.Join(reader.Close(), writer.Close()) })
+	return s, nil
+}
+
+// Close waits for running statements and releases the file. It is idempotent.
+func (s *Store) Close() error { return s.close() }
+
+// Reader runs single statements that change nothing, next to whatever is being
+// written. Each statement sees one consistent state.
+func (s *Store) Reader() *sql.DB { return s.reader }
+
+// Write runs fn in a transaction that excludes all other writers, in this
+// process and in others, from its first statement on. It commits when fn
+// returns nil and rolls back otherwise; fn's error is returned as it is.
+func (s *Store) Write(ctx context.Context, fn func(*sql.Tx) error) error {
+	tx, err := s.writer.BeginTx(ctx, nil)
+	if err != nil {
+		return fmt.Errorf("begin a transaction: %w", err)
+	}
+	// After a commit this does nothing; it is what ends the transaction when
+	// fn fails or panics.
+	defer func() { _ = tx.Rollback() }()
+	if err := fn(tx); err != nil {
+		return err
+	}
+	if err := tx.Commit(); err != nil {
+		return fmt.Errorf("commit: %w", err)
+	}
+	return nil
+}
