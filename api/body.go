@@ -150,6 +150,10 @@ func (b *body) linger() {
 	if !b.ended && b.touched() && !errors.Is(b.err, errBodySlow) {
 		b.discard(b.pace.LingerBytes, b.pace.LingerTime)
 	}
+	if !b.ended {
+		// net/http would read a little more of it, without a deadline.
+		_ = b.conn.SetReadDeadline(time.Unix(1, 0))
+	}
 }
 
 // discard reads up to n bytes within d and sees that the end is noticed.

@@ -32,6 +32,7 @@ func (s *Server) detect(c *gin.Context) {
 		return
 	}
 	result, err := s.detectNow(c.Request.Context(), *from(c).account, task)
+	form.close() // before the client knows that the analysis has ended
 	if err != nil {
 		s.fail(c, err)
 		return

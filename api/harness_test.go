@@ -104,6 +104,7 @@ type service struct {
 	clock    *clock
 	logs     *logs
 	client   *http.Client
+	options  api.Options
 	stop     func() error
 }
 
@@ -179,6 +180,7 @@ func (s *service) start(cfg config) {
 	if cfg.api != nil {
 		cfg.api(&opts)
 	}
+	s.options = opts
 	s.server, err = api.New(opts)
 	must(s.t, err)
 	s.server.SetReady(nil)
@@ -269,6 +271,7 @@ type answer struct {
 	status int
 	header http.Header
 	raw    []byte
+	closes bool // the connection, after this answer
 	body   map[string]any
 }
 
@@ -320,7 +323,7 @@ func newAnswer(t testing.TB, resp *http.Response) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	a := answer{t: t, status: resp.StatusCode, header: resp.Header, raw: raw}
+	a := answer{t: t, status: resp.StatusCode, header: resp.Header, raw: raw, closes: resp.Close}
 	for _, name := range []string{"X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"} {
 		if n, err := strconv.Atoi(resp.Header.Get(name)); err != nil || n < 0 {
 			t.Errorf("%d: %s is %q", a.status, name, resp.Header.Get(name))

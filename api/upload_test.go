@@ -1,0 +1,530 @@
+package api_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"mime/multipart"
+	"net"
+	"net/http"
+	"os"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"deepfaked/api"
+	"deepfaked/inference"
+)
+
+// upload is a submission over a connection of its own, sent piece by piece.
+type upload struct {
+	s    *service
+	conn net.Conn
+	in   *bufio.Reader
+	body []byte
+}
+
+// begin sends the head of a submission and nothing of its body.
+func (s *service) begin(key string, parts ...part) *upload {
+	s.t.Helper()
+	contentType, body := form(s.t, parts...)
+	u := s.dial(body)
+	u.send(head(key, contentType, len(body), ""))
+	return u
+}
+
+func (s *service) dial(body []byte) *upload {
+	s.t.Helper()
+	conn, err := net.Dial("tcp", s.server.Addr().String())
+	must(s.t, err)
+	s.t.Cleanup(func() { _ = conn.Close() })
+	must(s.t, conn.SetDeadline(time.Now().Add(time.Minute)))
+	return &upload{s: s, conn: conn, in: bufio.NewReader(conn), body: body}
+}
+
+func head(key, contentType string, length int, more string) string {
+	return fmt.Sprintf("POST /v1/detect HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Type: %s\r\nContent-Length: %d\r\n%s\r\n",
+		key, contentType, length, more)
+}
+
+func (u *upload) send(text string) {
+	u.s.t.Helper()
+	_, err := io.WriteString(u.conn, text)
+	must(u.s.t, err)
+}
+
+// write sends the next n bytes of the body.
+func (u *upload) write(n int) {
+	u.s.t.Helper()
+	u.send(string(u.body[:n]))
+	u.body = u.body[n:]
+}
+
+// rest sends what is left and reads the answer.
+func (u *upload) rest() answer {
+	u.s.t.Helper()
+	u.write(len(u.body))
+	return u.answer()
+}
+
+func (u *upload) answer() answer {
+	u.s.t.Helper()
+	resp, err := http.ReadResponse(u.in, nil)
+	must(u.s.t, err)
+	a, err := newAnswer(u.s.t, resp)
+	must(u.s.t, err)
+	return a
+}
+
+// ended fails unless the server has closed the connection.
+func (u *upload) ended() {
+	u.s.t.Helper()
+	if _, err := u.in.ReadByte(); err == nil || strings.Contains(err.Error(), "timeout") {
+		u.s.t.Errorf("the connection is still open: %v", err)
+	}
+}
+
+// untilRefused submits until the service has no place for another upload.
+func (s *service) untilRefused(key string) answer {
+	s.t.Helper()
+	for {
+		if a := s.detect(key, photo()); a.status != http.StatusOK {
+			a.want(429, "rate_limited")
+			return a
+		}
+	}
+}
+
+// stream is a form whose file of n zero bytes is made while it is sent.
+func stream(t *testing.T, n int64) (contentType string, body io.Reader, length int64) {
+	t.Helper()
+	var out bytes.Buffer
+	w := multipart.NewWriter(&out)
+	_, err := w.CreateFormFile("file", "x")
+	must(t, err)
+	at := out.Len()
+	must(t, w.Close())
+	before, after := bytes.Clone(out.Bytes()[:at]), bytes.Clone(out.Bytes()[at:])
+	return w.FormDataContentType(), io.MultiReader(bytes.NewReader(before), io.LimitReader(zeroReader{}, n), bytes.NewReader(after)),
+		int64(out.Len()) + n
+}
+
+type zeroReader struct{}
+
+func (zeroReader) Read(p []byte) (int, error) {
+	clear(p)
+	return len(p), nil
+}
+
+// Section 8, maximum file size, and the decision on it, at the real limit.
+// Not parallel: it measures what the process allocates.
+func TestFileSize(t *testing.T) {
+	const limit = 104_857_600
+	var size int64
+	var sum string
+	s := setup(t, config{
+		api: func(o *api.Options) { o.FileBytes, o.FormBytes = limit, 1<<20 },
+		detect: func(ctx context.Context, r inference.Request) (inference.Result, error) {
+			h := sha256.New()
+			size, _ = io.Copy(h, r.File)
+			sum = hex.EncodeToString(h.Sum(nil))
+			return fake(ctx, r)
+		},
+	})
+	key := s.key("pro")
+	for name, c := range map[string]struct {
+		bytes   int64
+		chunked bool
+		status  int
+	}{
+		"104,857,600 bytes":                 {limit, false, 200},
+		"104,857,600 bytes, chunked":        {limit, true, 200},
+		"one more":                          {limit + 1, false, 413},
+		"one more, chunked":                 {limit + 1, true, 413},
+		"the body over 1 MiB more":          {limit + 1<<20, false, 413},
+		"the body over 1 MiB more, chunked": {limit + 1<<20, true, 413},
+	} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		contentType, body, length := stream(t, c.bytes)
+		if c.chunked {
+			length = -1
+		}
+		a := s.do(request{method: "POST", path: "/v1/detect", key: key, contentType: contentType, body: body, length: length})
+		runtime.ReadMemStats(&after)
+		if a.status != c.status {
+			t.Errorf("%s: answered %d %s", name, a.status, a.raw)
+		}
+		if c.status == 413 {
+			a.want(413, "payload_too_large")
+		} else if size != limit || sum != "20492a4d0d84f8beb1767f6616229f85d44c2827b64bdbfb260ee12fa1109e0e" { // head -c 100M /dev/zero | sha256sum
+			t.Errorf("%s: the detector read %d bytes with the sum %s", name, size, sum)
+		}
+		if grew := after.TotalAlloc - before.TotalAlloc; grew > 4<<20 {
+			t.Errorf("%s: %d bytes were allocated", name, grew)
+		}
+	}
+}
+
+// An answer that comes early reaches a client that sends everything before it
+// reads anything.
+func TestEarlyAnswersReachTheClient(t *testing.T) {
+	t.Parallel()
+	const length = 101<<20 + 100
+	for name, c := range map[string]struct {
+		key    func(*service) string
+		status int
+		code   string
+	}{
+		"413": {func(s *service) string { return s.key("pro") }, 413, "payload_too_large"},
+		"401": {func(*service) string { return "dfk_none" }, 401, "unauthorized"},
+		"402": {func(s *service) string { k := s.key("pro"); s.use(k, 1); return k }, 402, "quota_exceeded"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := setup(t, config{plans: tight(1)})
+			u := s.dial(nil)
+			u.send(head(c.key(s), "multipart/form-data; boundary=x", length, ""))
+			_, err := io.Copy(u.conn, io.LimitReader(zeroReader{}, length))
+			must(t, err)
+			a := u.answer()
+			a.want(c.status, c.code)
+			if !a.closes {
+				t.Error("the connection is not said to be closed")
+			}
+			u.ended()
+
+			// And a client that listens while it sends.
+			contentType, body, _ := stream(t, length)
+			s.do(request{method: "POST", path: "/v1/detect", key: c.key(s), contentType: contentType, body: body, length: -1})
+		})
+	}
+}
+
+// A client that asks for leave to send gets its refusal instead, and leave only
+// when its body is wanted.
+func TestExpectContinue(t *testing.T) {
+	t.Parallel()
+	const expect = "Expect: 100-continue\r\n"
+	s := setup(t, config{})
+	key := s.key("pro")
+	for name, c := range map[string]struct {
+		key    string
+		length int
+		status int
+		code   string
+	}{
+		"too long": {key, 101 << 20, 413, "payload_too_large"},
+		"no key":   {"dfk_none", 100, 401, "unauthorized"},
+	} {
+		u := s.dial(nil)
+		u.send(head(c.key, "multipart/form-data; boundary=x", c.length, expect))
+		a := u.answer()
+		a.want(c.status, c.code)
+		u.ended()
+		_ = name
+	}
+	contentType, body := form(t, photo())
+	u := s.dial(body)
+	u.send(head(key, contentType, len(body), expect))
+	line, err := u.in.ReadString('\n')
+	must(t, err)
+	if !strings.Contains(line, "100 Continue") {
+		t.Fatalf("a wanted body was answered %q", line)
+	}
+	_, err = u.in.ReadString('\n')
+	must(t, err)
+	u.rest().ok(200)
+}
+
+// A small body that was not read doesn't cost the connection.
+func TestConnectionOutlivesSmallRefusals(t *testing.T) {
+	t.Parallel()
+	s := setup(t, config{detect: fake})
+	key := s.key("pro")
+	contentType, body := form(t, photo())
+	u := s.dial(nil)
+	for i, key := range []string{"dfk_none", key, "dfk_none", key} {
+		u.send(head(key, contentType, len(body), "") + string(body))
+		if a := u.answer(); a.status != []int{401, 200}[i%2] || a.closes {
+			t.Fatalf("request %d: %d, connection closed: %v", i, a.status, a.closes)
+		}
+	}
+}
+
+// A client that stalls or trickles is cut off, told so, and holds nothing.
+func TestSlowClients(t *testing.T) {
+	t.Parallel()
+	pace := func(idle, grace time.Duration, rate int64) func(*api.Options) {
+		return func(o *api.Options) {
+			o.Pace = api.Pace{Idle: idle, Grace: grace, Rate: rate, LingerTime: time.Second, LingerBytes: 1 << 20}
+		}
+	}
+	for name, c := range map[string]struct {
+		options func(*api.Options)
+		trickle bool
+	}{
+		"stalls":               {pace(50*time.Millisecond, time.Hour, 1), false},
+		"trickles":             {pace(time.Hour, 50*time.Millisecond, 1<<30), true},
+		"stalls within a rate": {pace(time.Hour, 50*time.Millisecond, 1<<30), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := setup(t, config{api: c.options})
+			u := s.begin(s.key("pro"), zeros(1<<19))
+			u.write(1000)
+			done := make(chan struct{})
+			trickled := make(chan struct{})
+			go func() {
+				defer close(trickled)
+				tick := time.NewTicker(time.Millisecond)
+				defer tick.Stop()
+				for c.trickle {
+					select {
+					case <-tick.C:
+						_, _ = u.conn.Write([]byte{0})
+					case <-done:
+						return
+					}
+				}
+			}()
+			a := u.answer()
+			close(done)
+			<-trickled
+			a.want(400, "invalid_request")
+			if !strings.Contains(a.text("message"), "too slow") || !a.closes {
+				t.Errorf("answered %s, connection closed: %v", a.raw, a.closes)
+			}
+			u.ended()
+		})
+	}
+}
+
+// What never sends a whole head is cut off too.
+func TestSlowHead(t *testing.T) {
+	t.Parallel()
+	s := setup(t, config{api: func(o *api.Options) { o.ReadHeaderTimeout = 50 * time.Millisecond }})
+	u := s.dial(nil)
+	u.send("POST /v1/detect HTTP/1.1\r\nHost: x\r\nX-Slow: ")
+	u.ended()
+}
+
+// Decisions: client gone during a synchronous analysis.
+func TestClientGone(t *testing.T) {
+	t.Parallel()
+	for name, chunked := range map[string]bool{"Content-Length": false, "chunked": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			started, cancelled := make(chan struct{}), make(chan error, 1)
+			s := setup(t, config{plans: tight(1), detect: func(ctx context.Context, _ inference.Request) (inference.Result, error) {
+				close(started)
+				<-ctx.Done()
+				cancelled <- ctx.Err()
+				return fake(ctx, inference.Request{}) // too late: must not be charged
+			}})
+			key := s.key("pro")
+			contentType, body := form(t, photo())
+			u := s.dial(body)
+			if chunked {
+				u.body = nil
+				u.send("POST /v1/detect HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\nAuthorization: Bearer " + key +
+					"\r\nContent-Type: " + contentType + "\r\n\r\n" + fmt.Sprintf("%x\r\n%s\r\n0\r\n\r\n", len(body), body))
+			} else {
+				u.send(head(key, contentType, len(body), "") + string(body))
+			}
+			<-started
+			must(t, u.conn.Close())
+			if err := <-cancelled; err != context.Canceled {
+				t.Errorf("the detector's context ended with %v", err)
+			}
+			s.untilReleased(key)
+			if used := s.usage(key).Used; used != 0 {
+				t.Errorf("%d scans were counted", used)
+			}
+		})
+	}
+}
+
+// untilReleased returns once the account has a free place again.
+func (s *service) untilReleased(key string) {
+	s.t.Helper()
+	a, err := s.ledger.Authenticate(s.t.Context(), key)
+	must(s.t, err)
+	for s.ledger.Check(s.t.Context(), a) != nil {
+		runtime.Gosched()
+	}
+}
+
+// A connection that breaks in the middle of a body leaves nothing.
+func TestBrokenUpload(t *testing.T) {
+	t.Parallel()
+	s := setup(t, config{})
+	key := s.key("pro")
+	u := s.begin(key, zeros(1<<19))
+	u.write(1 << 18)
+	must(t, u.conn.(*net.TCPConn).CloseWrite())
+	a := u.answer()
+	a.want(400, "invalid_request")
+	if !strings.Contains(a.text("message"), "truncated") {
+		t.Errorf("the message is %q", a.text("message"))
+	}
+	gone := s.begin(key, zeros(1<<19))
+	gone.write(1 << 18)
+	must(t, gone.conn.Close())
+	must(t, s.stop()) // the cleanup finds an empty spool
+}
+
+// While a file is analysed it has no name, and it is gone before the answer.
+func TestTemporaryFiles(t *testing.T) {
+	t.Parallel()
+	var s *service
+	look := func(ctx context.Context, r inference.Request) (inference.Result, error) {
+		if files, size := s.spool.Usage(); files != 1 || size != 1000 {
+			t.Errorf("%d files with %d bytes are spooled", files, size)
+		}
+		if entries, err := os.ReadDir(s.spoolDir); err != nil || len(entries) != 0 {
+			t.Errorf("the spool folder holds %v, %v", entries, err)
+		}
+		return fake(ctx, r)
+	}
+	s = setup(t, config{detect: look})
+	s.detect(s.key("pro"), zeros(1000)).ok(200)
+	if files, _ := s.spool.Usage(); files != 0 {
+		t.Errorf("%d files are left after the answer", files)
+	}
+}
+
+// A full disk is ours to admit, and passes.
+func TestSpoolFull(t *testing.T) {
+	t.Parallel()
+	s := setup(t, config{capacity: 5000, plans: tight(1)})
+	key := s.key("pro")
+	a := s.detect(key, zeros(5001))
+	a.want(500, "internal_error")
+	if !strings.Contains(a.text("message"), "no room") {
+		t.Errorf("the message is %q", a.text("message"))
+	}
+	s.detect(key, zeros(5000)).ok(200)
+	must(t, s.stop())
+	if !strings.Contains(s.logs.String(), "the spool is full") {
+		t.Errorf("the cause is not logged: %s", s.logs)
+	}
+}
+
+// Shutdown lets what runs finish, and says so to the rest.
+func TestShutdown(t *testing.T) {
+	t.Parallel()
+	for name, finishes := range map[string]bool{"finishes in time": true, "is cut short": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			started, release := make(chan struct{}, 2), make(chan struct{})
+			s := setup(t, config{
+				plans: tight(1),
+				api: func(o *api.Options) {
+					o.Drain = map[bool]time.Duration{true: time.Minute, false: 50 * time.Millisecond}[finishes]
+				},
+				detect: func(ctx context.Context, r inference.Request) (inference.Result, error) {
+					started <- struct{}{}
+					select {
+					case <-release:
+						return fake(ctx, r)
+					case <-ctx.Done():
+						return inference.Result{}, ctx.Err()
+					}
+				},
+			})
+			key := s.key("pro")
+			contentType, body := form(t, photo())
+			u := s.dial(nil)
+			u.send(head(key, contentType, len(body), "") + string(body))
+			<-started
+			stopped := make(chan error, 1)
+			go func() { stopped <- s.stop() }()
+			if finishes {
+				s.untilRefusedConnection()
+				close(release)
+				u.answer().ok(200)
+			} else {
+				a := u.answer()
+				a.want(500, "internal_error")
+				if !strings.Contains(a.text("message"), "shutting down") {
+					t.Errorf("the message is %q", a.text("message"))
+				}
+			}
+			must(t, <-stopped)
+			if used := s.usage(key).Used; used != map[bool]int{true: 1, false: 0}[finishes] {
+				t.Errorf("%d scans were counted", used)
+			}
+			a, err := s.ledger.Authenticate(t.Context(), key)
+			must(t, err)
+			if free := s.ledger.Check(t.Context(), a) == nil; free == finishes {
+				t.Errorf("a place is free: %v", free)
+			}
+		})
+	}
+}
+
+func (s *service) untilRefusedConnection() {
+	for {
+		conn, err := net.Dial("tcp", s.server.Addr().String())
+		if err != nil {
+			return
+		}
+		_ = conn.Close()
+	}
+}
+
+// New binds the address, and gives it back without ever serving.
+func TestNewAndShutdownWithoutServe(t *testing.T) {
+	t.Parallel()
+	s := setup(t, config{})
+	opts := s.options
+	opts.Listen = s.server.Addr().String()
+	if _, err := api.New(opts); err == nil {
+		t.Error("an address in use was accepted")
+	}
+	opts.Listen = "127.0.0.1:0"
+	unserved, err := api.New(opts)
+	must(t, err)
+	address := unserved.Addr().String()
+	must(t, unserved.Shutdown(t.Context()))
+	must(t, unserved.Shutdown(t.Context()))
+	opts.Listen = address
+	again, err := api.New(opts)
+	must(t, err)
+	must(t, again.Shutdown(t.Context()))
+	must(t, again.Serve(t.Context()))
+}
+
+func TestOptions(t *testing.T) {
+	t.Parallel()
+	s := setup(t, config{})
+	for name, edit := range map[string]func(*api.Options){
+		"no detector":   func(o *api.Options) { o.Detector = nil },
+		"no logger":     func(o *api.Options) { o.Logger = nil },
+		"file bytes":    func(o *api.Options) { o.FileBytes = 0 },
+		"sync deadline": func(o *api.Options) { o.SyncDeadline = -1 },
+		"trusted proxy": func(o *api.Options) { o.TrustedProxies = []string{"proxy.example"} },
+		"idle":          func(o *api.Options) { o.Pace.Idle = 0 },
+		"rate":          func(o *api.Options) { o.Pace.Rate = -1 },
+		"grace":         func(o *api.Options) { o.Pace.Grace = 0 },
+		"linger time":   func(o *api.Options) { o.Pace.LingerTime = 0 },
+		"linger bytes":  func(o *api.Options) { o.Pace.LingerBytes = -1 },
+	} {
+		opts := s.options
+		edit(&opts)
+		_, err := api.New(opts)
+		if err == nil {
+			t.Errorf("%s: accepted", name)
+			continue
+		}
+		if word := strings.Fields(name)[len(strings.Fields(name))-1]; !strings.Contains(err.Error(), word) {
+			t.Errorf("%s: the error %q does not name the field", name, err)
+		}
+	}
+}
