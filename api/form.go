@@ -99,7 +99,8 @@ func (r *formReader) parts(ctx context.Context, f *form, parts *multipart.Reader
 		r.budget.left = maxHeaderBytes
 		part, err := parts.NextRawPart()
 		r.budget.left = math.MaxInt64
-		if errors.Is(err, io.EOF) {
+		// A body that ends without the closing boundary gives a wrapped EOF.
+		if err == io.EOF { //nolint:errorlint // see above
 			_, err = io.Copy(io.Discard, r.budget)
 			return err
 		}
