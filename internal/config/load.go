@@ -1,13 +1,9 @@
 package config
 
 import (
-	"bytes"
-	"errors"
 	"fmt"
 	"io"
 	"os"
-
-	"github.com/goccy/go-yaml"
 )
 
 // fileLimit bounds the configuration file.
@@ -18,7 +14,7 @@ const fileLimit = 1 << 20
 // wrong type. The values are not judged: call Validate when flags and
 // environment have been laid over.
 func Load(path string) (Config, error) {
-	file, err := os.Open(path) //nolint:gosec // the operator names the file
+	file, err := os.Open(path)
 	if err != nil {
 		return Config{}, fmt.Errorf("read the configuration: %w", err)
 	}
@@ -33,16 +29,6 @@ func Load(path string) (Config, error) {
 	c, err := parse(text)
 	if err != nil {
 		return Config{}, fmt.Errorf("the configuration %s: %w", path, err)
-	}
-	return c, nil
-}
-
-// parse reads one YAML document over the defaults.
-func parse(text []byte) (Config, error) {
-	c := Default()
-	err := yaml.NewDecoder(bytes.NewReader(text), yaml.Strict()).Decode(&c)
-	if err != nil && !errors.Is(err, io.EOF) { // an empty file changes nothing
-		return Config{}, err
 	}
 	return c, nil
 }

@@ -35,7 +35,7 @@ func prepare(data string) (string, error) {
 		return "", explain(dir, err)
 	}
 	path := filepath.Join(dir, FileName)
-	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600) //nolint:gosec // the operator names the folder
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return "", explain(dir, err)
 	}

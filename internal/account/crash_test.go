@@ -1,0 +1,156 @@
+package account
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// The store is left open and unused, as a process that was killed leaves it:
+// its log not folded into the database file.
+func TestRecoverAfterACrash(t *testing.T) {
+	t.Parallel()
+	dir, c := t.TempDir(), at("2026-01-15T12:00:00Z")
+	l := open(t, dir, c)
+	a := join(t, l, "ann", "pro")
+	async, synchronous := reserve(t, l, a, true), reserve(t, l, a, false)
+	done, failed := reserve(t, l, a, true), reserve(t, l, a, true)
+	settle(t, l, done)
+	require.NoError(t, l.Fail(t.Context(), failed, "It failed."))
+
+	c.add(time.Hour)
+	l = open(t, dir, c)
+	n, err := l.Recover(t.Context(), c.Now())
+	require.NoError(t, err)
+	assert.Equal(t, 2, n)
+	used, reserved, err := places(t.Context(), l, a)
+	require.NoError(t, err)
+	assert.Equal(t, 1, used)
+	assert.Zero(t, reserved)
+
+	d, err := l.Detection(t.Context(), a, async)
+	require.NoError(t, err)
+	assert.Equal(t, Failed, d.State)
+	assert.Equal(t, Interrupted, d.Error)
+	assert.Equal(t, c.Now(), d.Completed)
+	_, err = l.Settle(t.Context(), synchronous, outcome)
+	require.ErrorIs(t, err, ErrNotFound)
+	d, err = l.Detection(t.Context(), a, done)
+	require.NoError(t, err)
+	assert.Equal(t, Complete, d.State)
+	d, err = l.Detection(t.Context(), a, failed)
+	require.NoError(t, err)
+	assert.Equal(t, "It failed.", d.Error)
+
+	n, err = l.Recover(t.Context(), c.Now())
+	require.NoError(t, err)
+	assert.Zero(t, n)
+}
+
+func TestPurge(t *testing.T) {
+	t.Parallel()
+	l, c := setup(t)
+	a := join(t, l, "ann", "pro")
+	running := reserve(t, l, a, true)
+	failed := reserve(t, l, a, true)
+	require.NoError(t, l.Fail(t.Context(), failed, "It failed."))
+	old := settle(t, l, reserve(t, l, a, false))
+	c.add(time.Microsecond)
+	kept := settle(t, l, reserve(t, l, a, false))
+
+	c.add(30 * 24 * time.Hour)
+	n, err := l.Purge(t.Context(), 30*24*time.Hour)
+	require.NoError(t, err)
+	assert.Equal(t, 2, n)
+	for id, want := range map[string]error{running: nil, kept.ID: nil, failed: ErrNotFound, old.ID: ErrNotFound} {
+		_, err := l.Detection(t.Context(), a, id)
+		assert.ErrorIs(t, err, want)
+	}
+	c.set("2026-01-15T12:00:00Z")
+	assert.Equal(t, 2, usage(t, l, a).Used, "scans stay counted")
+}
+
+func TestPurgeInBatches(t *testing.T) {
+	t.Parallel()
+	l, c := setup(t)
+	a := join(t, l, "ann", "pro")
+	const many = 2*purgeBatch + 1
+	insertFailed(t, l, a, many, c.Now())
+	n, err := l.Purge(t.Context(), time.Hour)
+	require.NoError(t, err)
+	assert.Zero(t, n)
+	c.add(time.Hour + time.Microsecond)
+	n, err = l.Purge(t.Context(), time.Hour)
+	require.NoError(t, err)
+	assert.Equal(t, many, n)
+}
+
+func TestPurgeForgetsDays(t *testing.T) {
+	t.Parallel()
+	l, c := setup(t)
+	a := join(t, l, "ann", "free")
+	for range 10 {
+		settle(t, l, reserve(t, l, a, false))
+	}
+	_, err := l.Purge(t.Context(), time.Hour)
+	require.NoError(t, err)
+	require.Error(t, l.Check(t.Context(), a), "today is not over")
+	c.add(9 * 24 * time.Hour)
+	_, err = l.Purge(t.Context(), time.Hour)
+	require.NoError(t, err)
+	var days int
+	require.NoError(t, l.store.Reader().QueryRowContext(t.Context(), `SELECT count(*) FROM submissions`).Scan(&days))
+	assert.Zero(t, days)
+}
+
+// What is asked with every request, or over a whole table, must not scan one.
+func TestQueryPlans(t *testing.T) {
+	t.Parallel()
+	l, c := setup(t)
+	a := join(t, l, "ann", "pro")
+	insertFailed(t, l, a, 100, c.Now())
+	for name, query := range map[string]string{
+		"detection": byID + ` AND account_id = $2`,
+		"places":    `SELECT count(*) FROM reservations WHERE account_id = $1 AND period = $2`,
+		"due":       `SELECT id FROM detections WHERE completed_at < $1 ORDER BY completed_at LIMIT $2`,
+		"crashed":   `SELECT id FROM detections WHERE state = 'processing'`,
+		"released":  `DELETE FROM reservations WHERE detection_id = $1`,
+	} {
+		rows, err := l.store.Reader().QueryContext(t.Context(), "EXPLAIN QUERY PLAN "+query, "x", 1)
+		require.NoError(t, err, name)
+		for rows.Next() {
+			var id, parent, unused int
+			var detail string
+			require.NoError(t, rows.Scan(&id, &parent, &unused, &detail))
+			if name == "crashed" {
+				assert.Contains(t, detail, "detections_processing", name)
+				continue
+			}
+			assert.NotContains(t, detail, "SCAN", name)
+			assert.NotContains(t, detail, "TEMP B-TREE", name)
+		}
+		require.NoError(t, rows.Err())
+		require.NoError(t, rows.Close())
+	}
+}
+
+// insertFailed stores n failed detections at once.
+func insertFailed(t *testing.T, l *Ledger, a Account, n int, completed time.Time) {
+	t.Helper()
+	require.NoError(t, l.finish(t.Context(), func(ctx context.Context, tx *sql.Tx) error {
+		for i := range n {
+			_, err := tx.ExecContext(ctx, `
+				INSERT INTO detections (id, account_id, mode, state, sensitivity, error, created_at, completed_at)
+				VALUES ($1, $2, 'async', 'failed', 'strict', 'It failed.', $3, $3)`, fmt.Sprint(i), a.ID, micros(completed))
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+}

@@ -1,0 +1,126 @@
+package account
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"deepfaked/internal/store"
+)
+
+// The test binary is a client of the books when these are set: the data folder
+// and the key.
+const (
+	clientData = "DEEPFAKED_TEST_CLIENT_DATA"
+	clientKey  = "DEEPFAKED_TEST_CLIENT_KEY"
+)
+
+// client reserves and settles until the allowance is used up, and writes a line
+// for each scan that was acknowledged. Every third submission is left behind.
+func client(ctx context.Context, data, key string) error {
+	s, err := store.Open(ctx, data, store.DefaultOptions())
+	if err != nil {
+		return err
+	}
+	defer func() { _ = s.Close() }()
+	l, err := New(s, DefaultOptions())
+	if err != nil {
+		return err
+	}
+	for i := 0; ; i++ {
+		a, err := l.Authenticate(ctx, key)
+		if err != nil {
+			return err
+		}
+		id := NewDetectionID()
+		if err := l.Reserve(ctx, a, Submission{ID: id, Async: true, Sensitivity: "strict"}); err != nil {
+			return err
+		}
+		if i%3 == 2 {
+			continue
+		}
+		if _, err := l.Settle(ctx, id, outcome); err != nil {
+			return err
+		}
+		fmt.Println(id) //nolint:forbidigo // read by the test
+	}
+}
+
+// Processes that are killed at any moment leave books that are right: what they
+// have acknowledged is counted, at most one scan each was counted and not yet
+// acknowledged, and what they held is free again after Recover.
+func TestProcessesAreKilled(t *testing.T) {
+	t.Parallel()
+	const processes, each = 4, 25
+	dir := t.TempDir()
+	opts := DefaultOptions()
+	s, err := store.Open(t.Context(), dir, store.DefaultOptions())
+	require.NoError(t, err)
+	defer func() { assert.NoError(t, s.Close()) }()
+	l, err := New(s, opts)
+	require.NoError(t, err)
+	key, err := l.CreateKey(t.Context(), "ann", "starter")
+	require.NoError(t, err)
+	a, err := l.Authenticate(t.Context(), key.Token)
+	require.NoError(t, err)
+
+	acknowledged := make(chan string, 3000)
+	var group sync.WaitGroup
+	for range processes {
+		group.Go(func() { kill(t, dir, key.Token, each, acknowledged) })
+	}
+	group.Wait()
+	close(acknowledged)
+
+	n := 0
+	for id := range acknowledged {
+		d, err := l.Detection(t.Context(), a, id)
+		require.NoError(t, err)
+		assert.Equal(t, Complete, d.State)
+		n++
+	}
+	used, reserved, err := places(t.Context(), l, a)
+	require.NoError(t, err)
+	assert.GreaterOrEqual(t, n, processes*each)
+	assert.GreaterOrEqual(t, used, n)
+	assert.LessOrEqual(t, used, n+processes)
+	assert.GreaterOrEqual(t, reserved, processes*each/3)
+
+	ended, err := l.Recover(t.Context(), opts.Now())
+	require.NoError(t, err)
+	assert.Equal(t, reserved, ended)
+	after, reserved, err := places(t.Context(), l, a)
+	require.NoError(t, err)
+	assert.Equal(t, used, after)
+	assert.Zero(t, reserved)
+	var state string
+	require.NoError(t, l.store.Reader().QueryRowContext(t.Context(), `PRAGMA integrity_check`).Scan(&state))
+	assert.Equal(t, "ok", state)
+}
+
+// kill runs a client and kills it once it has acknowledged n scans.
+func kill(t *testing.T, dir, key string, n int, acknowledged chan<- string) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), os.Args[0]) //nolint:gosec // this program
+	cmd.Env = append(os.Environ(), clientData+"="+dir, clientKey+"="+key)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	if !assert.NoError(t, err) || !assert.NoError(t, cmd.Start()) {
+		return
+	}
+	lines := bufio.NewScanner(out)
+	for i := 1; lines.Scan(); i++ {
+		acknowledged <- lines.Text()
+		if i == n {
+			assert.NoError(t, cmd.Process.Kill())
+		}
+	}
+	assert.ErrorContains(t, cmd.Wait(), "killed")
+}

@@ -1,0 +1,140 @@
+package config
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"deepfaked/internal/account"
+	"deepfaked/preprocess"
+)
+
+func load(t *testing.T, text string) (Config, error) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "deepfaked.yaml")
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+	return Load(path)
+}
+
+func TestDefaultsAreTheContracts(t *testing.T) {
+	t.Parallel()
+	c := Default()
+	require.NoError(t, c.Validate())
+	assert.EqualValues(t, 104_857_600, c.Upload.Size)
+	assert.EqualValues(t, 1_048_576, c.Upload.Form)
+	assert.Equal(t, 30*24*time.Hour, c.Retention.Results)
+	assert.Equal(t, 60, c.Anonymous.RequestsPerMinute)
+	assert.Equal(t, account.DefaultPlans(), c.Plans.List())
+	assert.Equal(t, preprocess.DefaultLimits(), c.Limits)
+	assert.False(t, c.KeepUpload)
+	assert.Empty(t, c.Proxies)
+}
+
+func TestLoadChangesOnlyWhatItNames(t *testing.T) {
+	t.Parallel()
+	c, err := load(t, `
+listen: 0.0.0.0:9000
+models: [a, b]
+onnxruntime: /lib/libonnxruntime.so
+inference: {sessions: 2, threads: 3}
+decoder: {children: 4, timeout: 5s, memory: 2GiB}
+limits: {pixels: 1000000, duration: 10m, frames: 8}
+upload: {size: 1048576, form: 64KiB, idle_timeout: 10s, minimum_rate: 0}
+plans:
+  free: {requests_per_minute: 7}
+  pro: {scans: 5, period: lifetime, daily: 3, async: false}
+unauthenticated: {requests_per_minute: 30}
+retention: {results: 24h}
+log: {level: debug, format: text}
+deadline: 90s
+drain: 1m30s
+trusted_proxies: [10.0.0.0/8, "::1"]
+keep_uploads: true
+`)
+	require.NoError(t, err)
+	require.NoError(t, c.Validate())
+	want := Default()
+	want.Listen, want.Models, want.ONNXRuntime = "0.0.0.0:9000", []string{"a", "b"}, "/lib/libonnxruntime.so"
+	want.Inference = Inference{Sessions: 2, Threads: 3}
+	want.Decoder = Decoder{Children: 4, Timeout: 5 * time.Second, Memory: 2 * GiB}
+	want.Limits.Pixels, want.Limits.Duration, want.Limits.Frames = 1_000_000, 10*time.Minute, 8
+	want.Upload = Upload{Size: MiB, Form: 64 * KiB, IdleTimeout: 10 * time.Second}
+	want.Plans.Free.RequestsPerMinute = 7
+	want.Plans.Pro = account.Plan{Name: "pro", RequestsPerMinute: 60, Daily: 3, Scans: 5, Period: account.Lifetime}
+	want.Anonymous.RequestsPerMinute = 30
+	want.Retention.Results = 24 * time.Hour
+	want.Log = Log{Level: "debug", Format: "text"}
+	want.Deadline, want.Drain = 90*time.Second, 90*time.Second
+	want.Proxies, want.KeepUpload = []string{"10.0.0.0/8", "::1"}, true
+	assert.Equal(t, want, c)
+}
+
+func TestLoadNothing(t *testing.T) {
+	t.Parallel()
+	for name, text := range map[string]string{"empty": "", "comment": "# nothing\n", "document": "---\n", "null": "null\n", "marker and comment": "---\n# nothing\n"} {
+		c, err := load(t, text)
+		require.NoError(t, err, name)
+		assert.Equal(t, Default(), c, name)
+	}
+}
+
+func TestLoadRefuses(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name, text string
+		want       []string
+	}{
+		{"an unknown field", "listen: :1\nlisten_on: :2\n", []string{"[2:1]", `unknown field "listen_on"`}},
+		{"an unknown field inside", "plans:\n  free:\n    scan: 5\n", []string{"[3:5]", `unknown field "scan"`}},
+		{"an unknown plan", "plans:\n  gold: {scans: 5}\n", []string{"[2:3]", `unknown field "gold"`}},
+		{"a field twice", "drain: 1s\ndrain: 2s\n", []string{"[2:1]", "drain"}},
+		{"a wrong type", "drain: 1s\nmodels: 5\n", []string{"[2:9]"}},
+		{"a duration without a unit", "plans:\n  free: {scans: 1}\ndrain: 30\n", []string{"[3:8]", "duration"}},
+		{"no duration", "drain: soon\n", []string{"[1:8]", "drain", "soon"}},
+		{"no size", "upload:\n  size: 5 apples\n", []string{"[2:9]", "upload.size", "5 apples", "100MiB"}},
+		{"a negative size", "upload:\n  size: -1\n", []string{"is not a size"}},
+		{"no value", "listen: :1\ndrain:\n", []string{"[2:1]", "drain has no value"}},
+		{"no value inside", "plans:\n  free:\n    scans: ~\n", []string{"[3:5]", "plans.free.scans has no value"}},
+		{"no YAML", "listen: [", []string{"[1:9]"}},
+		{"a list", "- 1\n", []string{"[1:"}},
+		{"two documents", "drain: 1s\n---\ndrain: 2s\n", []string{"one YAML document"}},
+		{"too large", strings.Repeat("#\n", fileLimit/2+1), []string{"larger than 1MiB"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			_, err := load(t, tt.text)
+			require.Error(t, err)
+			for _, want := range append(tt.want, "deepfaked.yaml") {
+				assert.ErrorContains(t, err, want)
+			}
+		})
+	}
+}
+
+func TestLoadWithoutAFile(t *testing.T) {
+	t.Parallel()
+	_, err := Load(filepath.Join(t.TempDir(), "absent.yaml"))
+	require.ErrorIs(t, err, os.ErrNotExist)
+	assert.ErrorContains(t, err, "absent.yaml")
+	_, err = Load(t.TempDir())
+	assert.Error(t, err)
+}
+
+func FuzzParse(f *testing.F) {
+	for _, text := range []string{
+		"", "listen: :1", "plans: {free: {scans: 1}}", "upload: {size: 100MiB}", "drain: 30s", "limits: {side: 1e3}",
+		"a: &a [*a]", "listen: [", "models: [a]\n---\n", "deadline: 9999999999h", "<<: {listen: x}", "? a", "\x00", "!!binary a",
+	} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(_ *testing.T, text []byte) {
+		if c, err := parse(text); err == nil {
+			_ = c.Validate()
+		}
+	})
+}

@@ -1,0 +1,116 @@
+package config
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestValidateNamesTheField(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		want   string
+		change func(*Config)
+	}{
+		{"listen must be host:port", func(c *Config) { c.Listen = "8080" }},
+		{"listen: the port", func(c *Config) { c.Listen = ":65536" }},
+		{"listen: the port", func(c *Config) { c.Listen = "localhost:http" }},
+		{"data must name a folder", func(c *Config) { c.Data = "" }},
+		{"models must not contain an empty name", func(c *Config) { c.Models = []string{"a", ""} }},
+		{"provider must be auto, cpu, cuda", func(c *Config) { c.Provider = "tpu" }},
+		{"log.level must be debug, info, warn, error", func(c *Config) { c.Log.Level = "loud" }},
+		{"log.format must be json, text", func(c *Config) { c.Log.Format = "" }},
+		{"inference.sessions must be at least 0", func(c *Config) { c.Inference.Sessions = -1 }},
+		{"inference.threads must be at most 1024", func(c *Config) { c.Inference.Threads = 1025 }},
+		{"unauthenticated.requests_per_minute must be at least 1", func(c *Config) { c.Anonymous.RequestsPerMinute = 0 }},
+		{"decoder.children must be at least 0", func(c *Config) { c.Decoder.Children = -1 }},
+		{"decoder.timeout must be at least 100ms", func(c *Config) { c.Decoder.Timeout = 0 }},
+		{"decoder.memory must be at least 256MiB, and is 1MiB", func(c *Config) { c.Decoder.Memory = MiB }},
+		{"upload.size must be at least 1", func(c *Config) { c.Upload.Size = 0 }},
+		{"upload.form must be at least 1KiB", func(c *Config) { c.Upload.Form = 0 }},
+		{"upload.minimum_rate must be at least 0", func(c *Config) { c.Upload.MinimumRate = -1 }},
+		{"upload.idle_timeout must be at least 100ms", func(c *Config) { c.Upload.IdleTimeout = 30 }},
+		{"deadline must be at least 1s", func(c *Config) { c.Deadline = 0 }},
+		{"drain must be at least 0s", func(c *Config) { c.Drain = -1 }},
+		{"drain must be at most 1h0m0s", func(c *Config) { c.Drain = 2 * time.Hour }},
+		{"retention.results must be at least 1m0s", func(c *Config) { c.Retention.Results = 0 }},
+		{"retention.interval must be at least 1s", func(c *Config) { c.Retention.Interval = 0 }},
+		{`trusted_proxies: "proxy" is neither`, func(c *Config) { c.Proxies = []string{"10.0.0.1", "proxy"} }},
+		{"limits: pixels must be at least 1", func(c *Config) { c.Limits.Pixels = 0 }},
+		{"plans.free.requests_per_minute must be at least 1", func(c *Config) { c.Plans.Free.RequestsPerMinute = 0 }},
+		{"plans.starter.daily must be at least 0", func(c *Config) { c.Plans.Starter.Daily = -1 }},
+		{"plans.pro.scans must be at least 1", func(c *Config) { c.Plans.Pro.Scans = 0 }},
+		{"plans.pro.period must be lifetime or monthly", func(c *Config) { c.Plans.Pro.Period = "" }},
+	} {
+		t.Run(tt.want, func(t *testing.T) {
+			t.Parallel()
+			c := Default()
+			tt.change(&c)
+			assert.ErrorContains(t, c.Validate(), tt.want)
+		})
+	}
+}
+
+func TestValidateAccepts(t *testing.T) {
+	t.Parallel()
+	for _, listen := range []string{":0", "127.0.0.1:0", "[::1]:8080", "localhost:65535"} {
+		c := Default()
+		c.Listen, c.Drain, c.Upload.Size, c.Upload.MinimumRate = listen, 0, 1, 0
+		assert.NoError(t, c.Validate(), listen)
+	}
+}
+
+func TestSize(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		text string
+		want Size
+		back string
+	}{
+		{"0", 0, "0"},
+		{"104857600", 100 * MiB, "100MiB"},
+		{"100MiB", 100 * MiB, "100MiB"},
+		{" 64 KiB ", 64 * KiB, "64KiB"},
+		{"1GB", 1_000_000_000, "1000000000"},
+		{"1500kB", 1_500_000, "1500000"},
+		{"2KB", 2000, "2000"},
+		{"3MB", 3_000_000, "3000000"},
+		{"12B", 12, "12"},
+		{"4GiB", 4 * GiB, "4GiB"},
+		{"9223372036854775807", math.MaxInt64, "9223372036854775807"},
+	} {
+		var s Size
+		require.NoError(t, s.UnmarshalText([]byte(tt.text)), tt.text)
+		assert.Equal(t, tt.want, s, tt.text)
+		assert.Equal(t, tt.back, s.String())
+		text, err := s.MarshalText()
+		require.NoError(t, err)
+		assert.Equal(t, tt.back, string(text))
+	}
+	for _, text := range []string{"", "MiB", "-1", "1.5GiB", "1TiBB", "9223372036854775808", "8589934592GiB", "0x10", "1 M", "1e3"} {
+		s := Size(7)
+		require.ErrorContains(t, s.UnmarshalText([]byte(text)), "is not a size", text)
+		assert.EqualValues(t, 7, s, "unchanged")
+	}
+}
+
+func FuzzSize(f *testing.F) {
+	for _, text := range []string{"0", "1", "100MiB", "64 KiB", "-1", "8589934592GiB", "1.5GB", "\xff"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		var s, again Size
+		if s.UnmarshalText([]byte(text)) != nil {
+			return
+		}
+		if s < 0 {
+			t.Fatalf("%q is read as %d", text, int64(s))
+		}
+		if err := again.UnmarshalText([]byte(s.String())); err != nil || again != s {
+			t.Fatalf("%q is read as %d, and what that is written as, %s, as %d (%v)", text, int64(s), s, int64(again), err)
+		}
+	})
+}
