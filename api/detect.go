@@ -24,7 +24,7 @@ func (s *Server) detect(c *gin.Context) {
 		return
 	}
 	task := job.Task{
-		ID: account.NewDetectionID(), Account: from(c).account.ID,
+		ID: account.NewDetectionID(), RequestID: from(c).id, Account: from(c).account.ID,
 		File: form.file, Declared: form.kind, Sensitivity: form.level(),
 	}
 	if form.async {

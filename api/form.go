@@ -81,7 +81,12 @@ func (r *formReader) read(ctx context.Context, contentType string, src io.Reader
 	}
 	r.budget = &budgetReader{src: bufio.NewReaderSize(src, readBuffer)}
 	r.seen = make(map[string]bool)
-	if err := r.parts(ctx, f, multipart.NewReader(r.budget, params["boundary"])); err != nil {
+	err = r.parts(f, multipart.NewReader(r.budget, params["boundary"]))
+	// net/http cancels the context when reading fails, too: that is no cause.
+	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) {
+		err = &ownError{cause}
+	}
+	if err != nil {
 		f.note(err)
 	}
 	if !f.hasFile && f.invalid == nil && !r.isFinal(f) {
@@ -94,7 +99,7 @@ func (r *formReader) isFinal(f *form) bool { return r.final != nil && r.final(f)
 
 // parts walks through the form and to the end of the body, which has to be
 // reached for net/http to notice that a client has gone.
-func (r *formReader) parts(ctx context.Context, f *form, parts *multipart.Reader) error {
+func (r *formReader) parts(f *form, parts *multipart.Reader) error {
 	for n := 0; ; n++ {
 		r.budget.left = maxHeaderBytes
 		part, err := parts.NextRawPart()
@@ -114,8 +119,8 @@ func (r *formReader) parts(ctx context.Context, f *form, parts *multipart.Reader
 		if err := r.part(f, part); err != nil {
 			return err
 		}
-		if r.isFinal(f) || ctx.Err() != nil {
-			return ctx.Err()
+		if r.isFinal(f) {
+			return nil
 		}
 	}
 }
@@ -193,7 +198,7 @@ func (r *formReader) file(f *form, part *multipart.Part) error {
 	if r.create != nil {
 		file, err := r.create()
 		if err != nil {
-			return &spoolError{err}
+			return &ownError{err}
 		}
 		f.file, to = file, &spoolWriter{file}
 	}
@@ -219,6 +224,7 @@ func isText(contentType string) bool {
 
 // note sorts an error that ended the reading into its class.
 func (f *form) note(err error) {
+	var own *ownError
 	switch {
 	case errors.Is(err, errBodyTooLarge):
 		if f.tooLarge == nil {
@@ -228,7 +234,7 @@ func (f *form) note(err error) {
 		f.reject("The upload was too slow or stalled, and was cut off.")
 	case errors.Is(err, errFormHeader):
 		f.reject("The form is malformed: a part's headers are longer than %d bytes.", maxHeaderBytes)
-	case isOurs(err):
+	case errors.As(err, &own):
 		f.failed = err
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
 		f.reject("The form is truncated: the body ended before its closing boundary.")
@@ -237,17 +243,11 @@ func (f *form) note(err error) {
 	}
 }
 
-// isOurs tells an error that the sender of the form did not make.
-func isOurs(err error) bool {
-	var own *spoolError
-	return errors.As(err, &own) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
-}
-
-// spoolError marks what went wrong on our side of a copy.
-type spoolError struct{ error }
+// ownError marks what went wrong on our side: the spool, or that we stop.
+type ownError struct{ error }
 
 // Unwrap returns the cause.
-func (e *spoolError) Unwrap() error { return e.error }
+func (e *ownError) Unwrap() error { return e.error }
 
 // spoolWriter marks the errors of writing, to tell them from those of reading.
 type spoolWriter struct{ io.Writer }
@@ -256,7 +256,7 @@ type spoolWriter struct{ io.Writer }
 func (w *spoolWriter) Write(p []byte) (int, error) {
 	n, err := w.Writer.Write(p)
 	if err != nil {
-		err = &spoolError{err}
+		err = &ownError{err}
 	}
 	return n, err
 }

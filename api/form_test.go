@@ -139,12 +139,12 @@ func TestFormFailures(t *testing.T) {
 	if f := r.read(t.Context(), boundary, strings.NewReader(upload("b")+end)); !errors.Is(f.failed, broken) {
 		t.Errorf("a spool that can't be written to: %+v", f)
 	}
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(broken)
 	f := newReader(t).read(ctx, boundary, strings.NewReader(upload("b")+end))
 	defer f.close()
-	if !errors.Is(f.failed, context.Canceled) {
-		t.Errorf("a client that has gone: %+v", f)
+	if !errors.Is(f.failed, broken) {
+		t.Errorf("a server that stops: %+v", f)
 	}
 	for err, want := range map[error]string{errBodySlow: "too slow", os.ErrClosed: "malformed"} {
 		f := newReader(t).read(t.Context(), boundary, io.MultiReader(strings.NewReader(upload("b")), failingReader{err}))

@@ -79,8 +79,10 @@ func (s *Server) access(c *gin.Context) {
 		}
 		if call.problem != nil {
 			attrs = append(attrs, slog.String("code", call.problem.code))
-			if call.problem.code == internalError {
+			if call.problem.code == internalError && c.Request.Context().Err() == nil {
 				level = slog.LevelError
+			}
+			if call.problem.code == internalError {
 				attrs = append(attrs, slog.Any("error", call.err), slog.String("stack", string(call.stack)))
 			}
 		}

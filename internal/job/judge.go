@@ -20,6 +20,7 @@ type Detector interface {
 // Task is a submission that has a place reserved for it.
 type Task struct {
 	ID          string // of the detection
+	RequestID   string // of the submission, for the log
 	Account     string // its id, for fairness between accounts
 	File        *spool.File
 	Declared    preprocess.Kind       // empty: whatever the content is

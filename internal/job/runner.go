@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"runtime/debug"
 	"sync"
 	"time"
 
 	"deepfaked/inference"
 	"deepfaked/internal/account"
+	"deepfaked/preprocess"
 )
 
 // Books takes the outcome of a job. Both calls do their work even when ctx is
@@ -127,7 +129,11 @@ func (r *Runner) run(ctx context.Context, t Task) {
 	if cause := context.Cause(ctx); errors.Is(cause, ErrClosed) && errors.Is(err, context.Canceled) {
 		err = cause
 	}
-	r.deps.Logger.Warn("job failed", "detection", t.ID, "error", err)
+	level := slog.LevelError
+	if media := (*preprocess.Error)(nil); errors.As(err, &media) {
+		level = slog.LevelInfo // the file's fault
+	}
+	r.deps.Logger.Log(ctx, level, "job failed", "request_id", t.RequestID, "detection", t.ID, "error", err)
 	if err := r.deps.Books.Fail(ctx, t.ID, r.deps.Sentence(err)); err != nil {
 		r.deps.Logger.Error("job could not be failed", "detection", t.ID, "error", err)
 	}
@@ -157,6 +163,7 @@ func (r *Runner) judge(ctx context.Context, t Task) (o account.Outcome, err erro
 	defer func() {
 		if v := recover(); v != nil {
 			err = fmt.Errorf("the analysis panicked: %v", v)
+			r.deps.Logger.Error("panic", "request_id", t.RequestID, "detection", t.ID, "stack", string(debug.Stack()))
 		}
 	}()
 	return Judge(ctx, r.deps.Detector, t, inference.Background)
