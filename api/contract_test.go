@@ -5,10 +5,13 @@ import (
 	"errors"
 	"net/http"
 	"regexp"
+	"strings"
 	"testing"
 	"time"
 
+	"deepfaked/api"
 	"deepfaked/inference"
+	"deepfaked/models"
 	"deepfaked/preprocess"
 )
 
@@ -264,5 +267,23 @@ func TestStates(t *testing.T) {
 	}
 	if used := s.usage(key).Used; used != 1 {
 		t.Errorf("%d scans were counted", used)
+	}
+}
+
+// Beyond the contract: the cards of the models, and the document.
+func TestModelsAndDocument(t *testing.T) {
+	t.Parallel()
+	s := setup(t, config{api: func(o *api.Options) { o.Models = []models.Card{{Name: "one", SHA256: "abc"}} }})
+	a := s.get(s.key("free"), "/v1/models").ok(200)
+	a.fields("models")
+	if !strings.Contains(string(a.raw), `"name":"one"`) || !strings.Contains(string(a.raw), `"sha256":"abc"`) {
+		t.Errorf("answered %s", a.raw)
+	}
+	s.get("", "/v1/models").want(401, "unauthorized")
+	resp, err := s.client.Get(s.url + "/openapi.yaml")
+	must(t, err)
+	defer resp.Body.Close()
+	if resp.StatusCode != 200 || resp.Header.Get("Content-Type") != "application/yaml" || resp.Header.Get("X-RateLimit-Limit") != "60" {
+		t.Errorf("the document is answered %d %v", resp.StatusCode, resp.Header)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"deepfaked/internal/account"
 	"deepfaked/internal/job"
 	"deepfaked/internal/spool"
+	"deepfaked/models"
 )
 
 // Detector judges one file.
@@ -71,6 +72,7 @@ type Options struct {
 	Jobs     Jobs
 	Spool    *spool.Spool
 	Logger   *slog.Logger
+	Models   []models.Card // shown by /v1/models
 
 	Listen         string   // address; port 0 lets the system choose
 	TrustedProxies []string // addresses and networks whose X-Forwarded-For is believed

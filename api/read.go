@@ -1,11 +1,13 @@
 package api
 
 import (
+	_ "embed" // of the OpenAPI document
 	"net/http"
 
 	"github.com/gin-gonic/gin"
 
 	"deepfaked/internal/account"
+	"deepfaked/models"
 )
 
 // result answers GET /v1/results/{id}.
@@ -44,6 +46,25 @@ func (s *Server) usage(c *gin.Context) {
 		return
 	}
 	s.reply(c, http.StatusOK, newUsage(u))
+}
+
+// models answers GET /v1/models.
+func (s *Server) models(c *gin.Context) {
+	cards := s.opts.Models
+	if cards == nil {
+		cards = []models.Card{}
+	}
+	s.reply(c, http.StatusOK, gin.H{"models": cards})
+}
+
+// openAPI describes this interface for tools.
+//
+//go:embed openapi.yaml
+var openAPI []byte
+
+// document answers GET /openapi.yaml.
+func (s *Server) document(c *gin.Context) {
+	s.send(c, http.StatusOK, "application/yaml", openAPI)
 }
 
 // health answers GET /healthz: the process runs.

@@ -13,8 +13,7 @@ import (
 	"deepfaked/internal/account"
 )
 
-// reply writes v as JSON with the headers that every answer has. It is the only
-// way in which anything is answered.
+// reply writes v as JSON.
 func (s *Server) reply(c *gin.Context, status int, v any) {
 	var out bytes.Buffer
 	enc := json.NewEncoder(&out)
@@ -23,16 +22,23 @@ func (s *Server) reply(c *gin.Context, status int, v any) {
 		s.fail(c, err)
 		return
 	}
+	s.send(c, status, "application/json; charset=utf-8", out.Bytes())
+}
+
+// send writes an answer with the headers that every answer has. It is the only
+// way in which anything is answered.
+func (s *Server) send(c *gin.Context, status int, contentType string, content []byte) {
 	call := from(c)
 	s.rateHeaders(c, call.decision)
 	c.Header("Cache-Control", "no-store")
-	c.Header("Content-Length", strconv.Itoa(out.Len()))
+	c.Header("X-Content-Type-Options", "nosniff")
+	c.Header("Content-Length", strconv.Itoa(len(content)))
 	if !call.body.finish() {
 		c.Header("Connection", "close")
 	}
 	conn := http.NewResponseController(c.Writer)
 	_ = conn.SetWriteDeadline(time.Now().Add(s.opts.WriteTimeout))
-	c.Data(status, "application/json; charset=utf-8", out.Bytes())
+	c.Data(status, contentType, content)
 	// The client may be waiting for this before it stops sending.
 	_ = conn.Flush()
 }

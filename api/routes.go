@@ -23,6 +23,8 @@ func (s *Server) routes() (http.Handler, error) {
 	r.GET("/readyz", s.readiness)
 	r.HEAD("/readyz", s.readiness)
 
+	r.GET("/openapi.yaml", s.authenticate, s.limit, s.document)
+
 	// Without a route or with a wrong method a key is optional, but counts.
 	r.NoRoute(s.authenticate, s.limit, s.noRoute)
 	r.NoMethod(s.authenticate, s.limit, s.noMethod)
@@ -32,5 +34,6 @@ func (s *Server) routes() (http.Handler, error) {
 	v1.GET("/results/:id", s.result)
 	v1.GET("/results/:id/report", s.report)
 	v1.GET("/usage", s.usage)
+	v1.GET("/models", s.models)
 	return r, nil
 }
