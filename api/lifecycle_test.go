@@ -2,7 +2,9 @@ package api_test
 
 import (
 	"context"
+	"errors"
 	"net"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -61,6 +63,36 @@ func TestShutdown(t *testing.T) {
 				t.Errorf("a place is free: %v", free)
 			}
 		})
+	}
+}
+
+// A request that won't stop doesn't hold the process; Shutdown says so.
+func TestShutdownIsBounded(t *testing.T) {
+	t.Parallel()
+	started, release := make(chan struct{}), make(chan struct{})
+	s := setup(t, config{
+		api: func(o *api.Options) { o.Drain, o.Grace = 20*time.Millisecond, 20*time.Millisecond },
+		detect: func(context.Context, inference.Request) (inference.Result, error) {
+			close(started)
+			<-release
+			return inference.Result{}, errors.New("late")
+		},
+	})
+	u := s.begin(s.key("pro"), photo())
+	u.write(len(u.body))
+	<-started
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	if err := s.server.Shutdown(ctx); err == nil {
+		t.Error("Shutdown did not say that a request goes on")
+	}
+	close(release)
+	if err := s.stop(); err == nil {
+		t.Error("Serve did not say that a request went on")
+	}
+	s.stop = func() error { return nil } // its error is what was wanted
+	for files := int64(1); files > 0; files, _ = s.spool.Usage() {
+		runtime.Gosched()
 	}
 }
 

@@ -85,6 +85,7 @@ type Options struct {
 	SyncDeadline     time.Duration // for an analysis that a client waits for
 	PollAfter        time.Duration // told to a client that polls
 	Drain            time.Duration // for requests to finish once Serve's context ends
+	Grace            time.Duration // for those that did not, to stop and say so
 	Pace             Pace          // of uploads
 
 	ReadHeaderTimeout time.Duration
@@ -99,7 +100,7 @@ func DefaultOptions() Options {
 	return Options{
 		Listen: "127.0.0.1:8080", FileBytes: 100 << 20, FormBytes: 1 << 20,
 		Uploads: 64, UploadRetry: 5 * time.Second, AddressPerMinute: 60,
-		SyncDeadline: 2 * time.Minute, PollAfter: time.Second, Drain: 30 * time.Second,
+		SyncDeadline: 2 * time.Minute, PollAfter: time.Second, Drain: 30 * time.Second, Grace: 5 * time.Second,
 		Pace:              DefaultPace(),
 		ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute,
 		WriteTimeout: 30 * time.Second, HeaderBytes: 64 << 10, Connections: 4096,
@@ -117,7 +118,7 @@ func (o Options) Validate() error {
 	}{
 		{"file bytes", o.FileBytes}, {"form bytes", o.FormBytes}, {"uploads", int64(o.Uploads)},
 		{"upload retry", int64(o.UploadRetry)}, {"address per minute", int64(o.AddressPerMinute)},
-		{"sync deadline", int64(o.SyncDeadline)}, {"poll after", int64(o.PollAfter)}, {"drain", int64(o.Drain)},
+		{"sync deadline", int64(o.SyncDeadline)}, {"poll after", int64(o.PollAfter)}, {"drain", int64(o.Drain)}, {"grace", int64(o.Grace)},
 		{"read header timeout", int64(o.ReadHeaderTimeout)}, {"idle timeout", int64(o.IdleTimeout)},
 		{"write timeout", int64(o.WriteTimeout)}, {"header bytes", int64(o.HeaderBytes)},
 		{"connections", int64(o.Connections)},

@@ -149,6 +149,9 @@ func TestOrderOfChecksOnStreams(t *testing.T) {
 		"file too large, bad field after it":                {"free", false, []part{zeros(1<<20 + 1), field("media_type", "text")}, -1, 413, "payload_too_large"},
 		"bad field before a file that is too large":         {"pro", false, []part{field("media_type", "text"), zeros(1<<20 + 1)}, -1, 413, "payload_too_large"},
 		"bad field and an empty file":                       {"pro", false, []part{file(""), field("media_type", "text")}, 0, 400, "invalid_request"},
+		"body too long without a file":                      {"pro", false, []part{field("x", string(make([]byte, 1<<20+64<<10))), photo()}, -1, 413, "payload_too_large"},
+		"a file and too much after it":                      {"free", false, []part{photo(), field("x", string(make([]byte, 1<<20+64<<10)))}, -1, 413, "payload_too_large"},
+		"a file too large and too much after it":            {"free", false, []part{zeros(1<<20 + 1), field("x", string(make([]byte, 64<<10))), async()}, -1, 413, "payload_too_large"},
 		"async twice, the first true":                       {"free", false, []part{async(), photo(), async()}, 0, 402, "async_not_allowed"},
 	} {
 		t.Run(name, func(t *testing.T) {

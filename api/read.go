@@ -74,11 +74,7 @@ func (s *Server) health(c *gin.Context) {
 
 // readiness answers GET /readyz: submissions can be judged.
 func (s *Server) readiness(c *gin.Context) {
-	err := s.ready()
-	if s.draining.Load() {
-		err = errDraining
-	}
-	if err != nil {
+	if err := s.ready(); err != nil {
 		s.fail(c, &problem{code: notReady, message: "Not ready: " + err.Error() + "."})
 		return
 	}

@@ -16,14 +16,9 @@ import (
 	"deepfaked/internal/job"
 )
 
-// stopGrace bounds the wait for requests that were told to stop: time to
-// release what they hold and to say so.
-const stopGrace = 5 * time.Second
-
 var (
 	errNotReady = errors.New("the service is not ready")
 	errStarting = errors.New("the service is starting")
-	errDraining = errors.New("the service is shutting down")
 )
 
 // Server answers HTTP requests. All its methods are safe for concurrent use.
@@ -33,7 +28,6 @@ type Server struct {
 	listener net.Listener
 	uploads  chan struct{} // one element for each body being received
 	unready  atomic.Pointer[error]
-	draining atomic.Bool
 	active   sync.WaitGroup // requests
 	stop     context.CancelCauseFunc
 	stopped  chan struct{} // closed once Shutdown has ended
@@ -126,7 +120,7 @@ func (s *Server) Serve(ctx context.Context) error {
 	return fmt.Errorf("serve: %w", err)
 }
 
-// Shutdown makes /readyz say so, stops accepting, and waits for running
+// Shutdown stops accepting, so that probes fail too, and waits for running
 // requests until ctx ends. Those that still run are then told to stop, and
 // answer that the service is shutting down; what they had reserved is released.
 // The error says that some would not stop. Only the first call counts; others
@@ -134,7 +128,6 @@ func (s *Server) Serve(ctx context.Context) error {
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.once.Do(func() {
 		defer close(s.stopped)
-		s.draining.Store(true)
 		s.err = s.shutdown(ctx)
 	})
 	<-s.stopped
@@ -149,13 +142,13 @@ func (s *Server) shutdown(ctx context.Context) error {
 		return nil
 	}
 	s.stop(job.ErrClosed)
-	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopGrace)
+	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.opts.Grace)
 	defer cancel()
 	if s.http.Shutdown(grace) == nil {
 		return nil
 	}
 	_ = s.http.Close()
-	return s.await(stopGrace)
+	return s.await(s.opts.Grace)
 }
 
 // await waits for requests whose connection has been closed on them.

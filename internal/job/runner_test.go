@@ -266,6 +266,40 @@ func TestSaturationIsWaitedOut(t *testing.T) {
 	})
 }
 
+func TestCloseDuringSaturation(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := setup(t, func(context.Context, inference.Request) (inference.Result, error) {
+			return inference.Result{}, &inference.SaturatedError{RetryAfter: time.Hour}
+		}, Options{Workers: 1, Queue: 1, Deadline: 2 * time.Hour, RetryAfter: time.Second})
+		f.submit(t, "det_1")
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := f.Close(ctx); err == nil {
+			t.Error("Close did not say that a job was cut short")
+		}
+		f.books.want(t, "det_1", "said the service is shutting down")
+		f.empty(t)
+	})
+}
+
+// A result that comes when nobody wants it any more is not charged.
+func TestLateResult(t *testing.T) {
+	t.Parallel()
+	f := setup(t, good, options(1, 1))
+	defer func() { _ = f.Close(t.Context()) }()
+	ctx, cancel := context.WithCancel(t.Context())
+	task := f.task(t, "det_1")
+	defer func() { _ = task.File.Close() }()
+	_, err := Judge(ctx, detector(func(c context.Context, r inference.Request) (inference.Result, error) {
+		cancel()
+		return good(c, r)
+	}), task, inference.Interactive)
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("a late result gave %v", err)
+	}
+}
+
 func TestOptions(t *testing.T) {
 	t.Parallel()
 	for name, edit := range map[string]func(*Options){
