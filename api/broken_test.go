@@ -13,14 +13,15 @@ import (
 	"deepfaked/inference"
 )
 
+func pace(idle, grace time.Duration, rate int64) func(*api.Options) {
+	return func(o *api.Options) {
+		o.Pace = api.Pace{Idle: idle, Grace: grace, Rate: rate, LingerTime: time.Second, LingerBytes: 1 << 20}
+	}
+}
+
 // A client that stalls or trickles is cut off, told so, and holds nothing.
 func TestSlowClients(t *testing.T) {
 	t.Parallel()
-	pace := func(idle, grace time.Duration, rate int64) func(*api.Options) {
-		return func(o *api.Options) {
-			o.Pace = api.Pace{Idle: idle, Grace: grace, Rate: rate, LingerTime: time.Second, LingerBytes: 1 << 20}
-		}
-	}
 	for name, c := range map[string]struct {
 		options func(*api.Options)
 		trickle bool

@@ -39,53 +39,56 @@ func newReader(t testing.TB) *formReader {
 	return &formReader{fileBytes: 1000, create: s.Create}
 }
 
+// formCases are the cases of TestForm.
+var formCases = map[string]struct {
+	contentType string // empty: boundary
+	body        string
+	want        string // in the message; empty: no error
+}{
+	"good":                           {body: text("async", "false") + upload("abc") + end},
+	"missing file":                   {body: text("async", "true") + end, want: "no field file"},
+	"empty form":                     {body: end, want: "no field file"},
+	"file as text":                   {body: text("file", "photo.jpg") + end, want: "file=@NAME"},
+	"file without name, with type":   {body: "--b\r\nContent-Disposition: form-data; name=\"file\"\r\nContent-Type: image/png\r\n\r\nabc\r\n" + end},
+	"two files":                      {body: upload("a") + upload("b") + end, want: "field file was sent more than once"},
+	"async twice":                    {body: text("async", "true") + upload("b") + text("async", "true") + end, want: "field async was sent more than once"},
+	"sensitivity twice":              {body: text("sensitivity", "strict") + text("sensitivity", "strict") + upload("b") + end, want: "field sensitivity was sent more than once"},
+	"unknown twice":                  {body: text("x", "1") + text("x", "2") + upload("b") + end},
+	"unknown and long":               {body: text("x", strings.Repeat("x", 5000)) + upload("b") + end},
+	"unknown file":                   {body: strings.Replace(upload("zzz"), `"file"`, `"other"`, 1) + upload("b") + end},
+	"async yes":                      {body: text("async", "yes") + upload("b") + end, want: "async must be true or false"},
+	"async 1":                        {body: text("async", "1") + upload("b") + end, want: "async must be true or false"},
+	"async empty":                    {body: text("async", "") + upload("b") + end, want: "async must be true or false"},
+	"async long":                     {body: text("async", "true"+strings.Repeat(" ", 5000)) + upload("b") + end, want: "async must be true or false"},
+	"media_type text":                {body: text("media_type", "text") + upload("b") + end, want: "media_type must be image, audio or video"},
+	"media_type in upper case":       {body: text("media_type", "IMAGE") + upload("b") + end, want: "media_type must be image, audio or video"},
+	"sensitivity high":               {body: upload("b") + text("sensitivity", "high") + end, want: "sensitivity must be balanced, strict or sensitive"},
+	"the first bad one is named":     {body: text("sensitivity", "x") + text("async", "x") + upload("b") + end, want: "sensitivity must be"},
+	"64 fields":                      {body: strings.Repeat(text("x", "y"), 63) + upload("b") + end},
+	"65 fields":                      {body: strings.Repeat(text("x", "y"), 64) + upload("b") + end, want: "more than 64 fields"},
+	"no content type":                {contentType: " ", body: upload("b") + end, want: "multipart/form-data"},
+	"JSON":                           {contentType: "application/json", body: "{}", want: "multipart/form-data"},
+	"url-encoded":                    {contentType: "application/x-www-form-urlencoded", body: "file=x", want: "multipart/form-data"},
+	"multipart/mixed":                {contentType: "multipart/mixed; boundary=b", body: upload("b") + end, want: "multipart/form-data"},
+	"no boundary":                    {contentType: "multipart/form-data", body: upload("b") + end, want: "multipart/form-data"},
+	"other boundary":                 {contentType: "multipart/form-data; boundary=c", body: upload("b") + end, want: "truncated"},
+	"empty body":                     {body: "", want: "truncated"},
+	"cut in the file":                {body: "--b\r\nContent-Disposition: form-data; name=\"file\"; filename=\"x\"\r\n\r\nabc", want: "truncated"},
+	"cut in a field":                 {body: "--b\r\nContent-Disposition: form-data; name=\"async\"\r\n\r\ntru", want: "truncated"},
+	"cut before the end":             {body: upload("b"), want: "truncated"},
+	"cut in a header":                {body: "--b\r\nContent-Dispo", want: "malformed"},
+	"no header separator":            {body: "--b\r\nnonsense\r\n\r\nabc\r\n" + end, want: "malformed"},
+	"a header without end":           {body: "--b\r\nX: " + strings.Repeat("x", 1<<20) + "\r\n\r\n" + end, want: "headers are longer"},
+	"many headers":                   {body: "--b\r\n" + strings.Repeat("X: y\r\n", 1<<16) + "\r\nabc\r\n" + end, want: "headers are longer"},
+	"a preamble":                     {body: "hello\r\n" + upload("b") + end},
+	"an epilogue":                    {body: upload("b") + end + "bye"},
+	"quoted-printable is not undone": {body: strings.Replace(upload("a=62"), "Content-Type", "Content-Transfer-Encoding: quoted-printable\r\nContent-Type", 1) + end},
+}
+
 // Decisions: missing file, malformed form, bad values, unknown fields.
 func TestForm(t *testing.T) {
 	t.Parallel()
-	for name, c := range map[string]struct {
-		contentType string // empty: boundary
-		body        string
-		want        string // in the message; empty: no error
-	}{
-		"good":                           {body: text("async", "false") + upload("abc") + end},
-		"missing file":                   {body: text("async", "true") + end, want: "no field file"},
-		"empty form":                     {body: end, want: "no field file"},
-		"file as text":                   {body: text("file", "photo.jpg") + end, want: "file=@NAME"},
-		"file without name, with type":   {body: "--b\r\nContent-Disposition: form-data; name=\"file\"\r\nContent-Type: image/png\r\n\r\nabc\r\n" + end},
-		"two files":                      {body: upload("a") + upload("b") + end, want: "field file was sent more than once"},
-		"async twice":                    {body: text("async", "true") + upload("b") + text("async", "true") + end, want: "field async was sent more than once"},
-		"sensitivity twice":              {body: text("sensitivity", "strict") + text("sensitivity", "strict") + upload("b") + end, want: "field sensitivity was sent more than once"},
-		"unknown twice":                  {body: text("x", "1") + text("x", "2") + upload("b") + end},
-		"unknown and long":               {body: text("x", strings.Repeat("x", 5000)) + upload("b") + end},
-		"unknown file":                   {body: strings.Replace(upload("zzz"), `"file"`, `"other"`, 1) + upload("b") + end},
-		"async yes":                      {body: text("async", "yes") + upload("b") + end, want: "async must be true or false"},
-		"async 1":                        {body: text("async", "1") + upload("b") + end, want: "async must be true or false"},
-		"async empty":                    {body: text("async", "") + upload("b") + end, want: "async must be true or false"},
-		"async long":                     {body: text("async", "true"+strings.Repeat(" ", 5000)) + upload("b") + end, want: "async must be true or false"},
-		"media_type text":                {body: text("media_type", "text") + upload("b") + end, want: "media_type must be image, audio or video"},
-		"media_type in upper case":       {body: text("media_type", "IMAGE") + upload("b") + end, want: "media_type must be image, audio or video"},
-		"sensitivity high":               {body: upload("b") + text("sensitivity", "high") + end, want: "sensitivity must be balanced, strict or sensitive"},
-		"the first bad one is named":     {body: text("sensitivity", "x") + text("async", "x") + upload("b") + end, want: "sensitivity must be"},
-		"64 fields":                      {body: strings.Repeat(text("x", "y"), 63) + upload("b") + end},
-		"65 fields":                      {body: strings.Repeat(text("x", "y"), 64) + upload("b") + end, want: "more than 64 fields"},
-		"no content type":                {contentType: " ", body: upload("b") + end, want: "multipart/form-data"},
-		"JSON":                           {contentType: "application/json", body: "{}", want: "multipart/form-data"},
-		"url-encoded":                    {contentType: "application/x-www-form-urlencoded", body: "file=x", want: "multipart/form-data"},
-		"multipart/mixed":                {contentType: "multipart/mixed; boundary=b", body: upload("b") + end, want: "multipart/form-data"},
-		"no boundary":                    {contentType: "multipart/form-data", body: upload("b") + end, want: "multipart/form-data"},
-		"other boundary":                 {contentType: "multipart/form-data; boundary=c", body: upload("b") + end, want: "truncated"},
-		"empty body":                     {body: "", want: "truncated"},
-		"cut in the file":                {body: "--b\r\nContent-Disposition: form-data; name=\"file\"; filename=\"x\"\r\n\r\nabc", want: "truncated"},
-		"cut in a field":                 {body: "--b\r\nContent-Disposition: form-data; name=\"async\"\r\n\r\ntru", want: "truncated"},
-		"cut before the end":             {body: upload("b"), want: "truncated"},
-		"cut in a header":                {body: "--b\r\nContent-Dispo", want: "malformed"},
-		"no header separator":            {body: "--b\r\nnonsense\r\n\r\nabc\r\n" + end, want: "malformed"},
-		"a header without end":           {body: "--b\r\nX: " + strings.Repeat("x", 1<<20) + "\r\n\r\n" + end, want: "headers are longer"},
-		"many headers":                   {body: "--b\r\n" + strings.Repeat("X: y\r\n", 1<<16) + "\r\nabc\r\n" + end, want: "headers are longer"},
-		"a preamble":                     {body: "hello\r\n" + upload("b") + end},
-		"an epilogue":                    {body: upload("b") + end + "bye"},
-		"quoted-printable is not undone": {body: strings.Replace(upload("a=62"), "Content-Type", "Content-Transfer-Encoding: quoted-printable\r\nContent-Type", 1) + end},
-	} {
+	for name, c := range formCases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			contentType := c.contentType

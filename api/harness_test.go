@@ -44,6 +44,9 @@ func fake(context.Context, inference.Request) (inference.Result, error) {
 	}, nil
 }
 
+// notMedia is what a detector says of a file that is nothing it knows.
+var notMedia = &preprocess.Error{Code: preprocess.UnsupportedMediaType, Message: "The file is not a known type of media."}
+
 func failing(err error) func(context.Context, inference.Request) (inference.Result, error) {
 	return func(context.Context, inference.Request) (inference.Result, error) { return inference.Result{}, err }
 }

@@ -47,11 +47,7 @@ func TestShutdown(t *testing.T) {
 				close(release)
 				u.answer().ok(200)
 			} else {
-				a := u.answer()
-				a.want(500, "internal_error")
-				if !strings.Contains(a.text("message"), "shutting down") {
-					t.Errorf("the message is %q", a.text("message"))
-				}
+				u.answer().wantShutdown()
 			}
 			must(t, <-stopped)
 			if used := s.usage(key).Used; used != map[bool]int{true: 1, false: 0}[finishes] {
@@ -93,6 +89,14 @@ func TestShutdownIsBounded(t *testing.T) {
 	s.stop = func() error { return nil } // its error is what was wanted
 	for files := int64(1); files > 0; files, _ = s.spool.Usage() {
 		runtime.Gosched()
+	}
+}
+
+func (a answer) wantShutdown() {
+	a.t.Helper()
+	a.want(500, "internal_error")
+	if !strings.Contains(a.text("message"), "shutting down") {
+		a.t.Errorf("the message is %q", a.text("message"))
 	}
 }
 
@@ -166,10 +170,6 @@ func TestShutdownDuringUpload(t *testing.T) {
 	s.untilRefused(key)
 	stopped := make(chan error, 1)
 	go func() { stopped <- s.stop() }()
-	a := u.answer()
-	a.want(500, "internal_error")
-	if !strings.Contains(a.text("message"), "shutting down") {
-		t.Errorf("the message is %q", a.text("message"))
-	}
+	u.answer().wantShutdown()
 	must(t, <-stopped)
 }

@@ -11,7 +11,6 @@ import (
 	"deepfaked/inference"
 	"deepfaked/internal/account"
 	"deepfaked/internal/job"
-	"deepfaked/preprocess"
 )
 
 // violation is one thing that can be wrong with a submission, and how to make
@@ -68,9 +67,7 @@ func TestOrderOfChecks(t *testing.T) {
 				if first.name == "over the day" || second.name == "over the day" {
 					plans[0].Daily = 2
 				}
-				s := setup(t, config{plans: plans, detect: failing(&preprocess.Error{
-					Code: preprocess.UnsupportedMediaType, Message: "The file is not a known type of media.",
-				})})
+				s := setup(t, config{plans: plans, detect: failing(notMedia)})
 				key, parts := s.key("free"), []part{photo()}
 				for _, v := range []violation{second, first} { // the quota can't be used up on a day that is
 					if v.parts != nil {
@@ -174,9 +171,7 @@ func TestOrderOfChecksOnStreams(t *testing.T) {
 // A full reservation counts like a used scan, and comes back when it fails.
 func TestReservationIsReleased(t *testing.T) {
 	t.Parallel()
-	s := setup(t, config{plans: tight(1), detect: failing(&preprocess.Error{
-		Code: preprocess.UnsupportedMediaType, Message: "The file is not a known type of media.",
-	})})
+	s := setup(t, config{plans: tight(1), detect: failing(notMedia)})
 	key := s.key("starter")
 	for range 3 {
 		s.detect(key, photo()).want(415, "unsupported_media_type")
