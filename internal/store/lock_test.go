@@ -1,0 +1,35 @@
+package store
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestClaim(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	release, err := Claim(dir)
+	require.NoError(t, err)
+	_, err = Claim(dir)
+	require.ErrorContains(t, err, "another deepfaked serves the data folder "+dir)
+	open(t, dir) // a command such as keys is not kept out
+
+	other, err := Claim(t.TempDir())
+	require.NoError(t, err, "another folder is another matter")
+	require.NoError(t, other())
+
+	require.NoError(t, release())
+	require.NoError(t, release())
+	again, err := Claim(dir)
+	require.NoError(t, err)
+	require.NoError(t, again())
+	info, err := os.Stat(filepath.Join(dir, lockName))
+	require.NoError(t, err)
+	assert.Equal(t, os.FileMode(0o600), info.Mode().Perm())
+	_, err = Claim(filepath.Join(dir, "absent"))
+	assert.ErrorIs(t, err, os.ErrNotExist)
+}
