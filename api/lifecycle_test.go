@@ -36,9 +36,8 @@ func TestShutdown(t *testing.T) {
 				},
 			})
 			key := s.key("pro")
-			contentType, body := form(t, photo())
-			u := s.dial(nil)
-			u.send(head(key, contentType, len(body), "") + string(body))
+			u := s.begin(key, photo())
+			u.write(len(u.body))
 			<-started
 			stopped := make(chan error, 1)
 			go func() { stopped <- s.stop() }()
@@ -53,9 +52,7 @@ func TestShutdown(t *testing.T) {
 			if used := s.usage(key).Used; used != map[bool]int{true: 1, false: 0}[finishes] {
 				t.Errorf("%d scans were counted", used)
 			}
-			a, err := s.ledger.Authenticate(t.Context(), key)
-			must(t, err)
-			if free := s.ledger.Check(t.Context(), a) == nil; free == finishes {
+			if free := s.check(key) == nil; free == finishes {
 				t.Errorf("a place is free: %v", free)
 			}
 		})

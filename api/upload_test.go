@@ -125,8 +125,7 @@ func (zeroReader) Read(p []byte) (int, error) {
 // Not parallel: it measures what the process allocates.
 func TestFileSize(t *testing.T) {
 	const limit = 104_857_600
-	var size int64
-	var sum string
+	size, sum := int64(0), ""
 	s := setup(t, config{
 		api: func(o *api.Options) { o.FileBytes, o.FormBytes = limit, 1<<20 },
 		detect: func(ctx context.Context, r inference.Request) (inference.Result, error) {
