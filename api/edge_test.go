@@ -36,10 +36,20 @@ func TestOddRequests(t *testing.T) {
 			t.Errorf("%s: answered %d %s", name, a.status, a.raw)
 		}
 	}
+	// Names of headers have the contract's capitals.
+	plain := s.dial(nil)
+	plain.send("GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+	raw, err := io.ReadAll(plain.in)
+	must(t, err)
+	for _, name := range []string{"X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset", "X-Request-ID"} {
+		if strings.Count(string(raw), "\r\n"+name+": ") != 1 {
+			t.Errorf("%s is not in %s", name, raw)
+		}
+	}
 	// Two requests sent at once are answered in turn.
 	u := s.dial(nil)
 	one := head(key, contentType, len(body), "") + string(body)
-	_, err := io.WriteString(u.conn, one+one)
+	_, err = io.WriteString(u.conn, one+one)
 	must(t, err)
 	u.answer().ok(200)
 	u.answer().ok(200)

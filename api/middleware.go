@@ -26,7 +26,7 @@ func (s *Server) begin(c *gin.Context) {
 	if !isRequestID(id) {
 		id = "req_" + strings.ToLower(rand.Text())
 	}
-	c.Header("X-Request-ID", id)
+	spell(c, "X-Request-ID", id)
 	c.Set(callKey, &call{id: id, start: time.Now(), body: newBody(c.Request, c.Writer, s.opts.Pace)})
 }
 

@@ -50,10 +50,13 @@ func (s *Server) rateHeaders(c *gin.Context, d account.Decision) {
 	if d.Limit == 0 {
 		d = account.Decision{Limit: s.opts.AddressPerMinute, Remaining: s.opts.AddressPerMinute, Reset: time.Minute}
 	}
-	c.Header("X-RateLimit-Limit", strconv.Itoa(d.Limit))
-	c.Header("X-RateLimit-Remaining", strconv.Itoa(d.Remaining))
-	c.Header("X-RateLimit-Reset", strconv.Itoa(d.ResetSeconds()))
+	spell(c, "X-RateLimit-Limit", strconv.Itoa(d.Limit))
+	spell(c, "X-RateLimit-Remaining", strconv.Itoa(d.Remaining))
+	spell(c, "X-RateLimit-Reset", strconv.Itoa(d.ResetSeconds()))
 }
+
+// spell sets a header with the contract's capitals, which net/http would change.
+func spell(c *gin.Context, name, value string) { c.Writer.Header()[name] = []string{value} }
 
 // fail answers with what the client may know of err, and ends the chain. The
 // access line has the rest.
