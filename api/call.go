@@ -1,0 +1,27 @@
+package api
+
+import (
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"deepfaked/internal/account"
+)
+
+// callKey is where a request's call is kept in gin's context.
+const callKey = "call"
+
+// call is what is known of one request. It is used by the request's goroutine.
+type call struct {
+	id       string
+	start    time.Time
+	body     *body
+	account  *account.Account // nil without a valid key
+	decision account.Decision // of the rate limit; zero when not counted
+	problem  *problem         // what was answered, when that was an error
+	err      error            // what lay beneath
+	stack    []byte           // of a panic
+}
+
+// from finds the request's call. begin has put it there.
+func from(c *gin.Context) *call { return c.MustGet(callKey).(*call) }

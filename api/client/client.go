@@ -1,0 +1,141 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// maxAnswer bounds what is read of an answer.
+const maxAnswer = 16 << 20
+
+// Options says which service is called, and as whom.
+type Options struct {
+	BaseURL string       // such as http://127.0.0.1:8080
+	Key     string       // the API key
+	HTTP    *http.Client // nil: http.DefaultClient
+}
+
+// Client calls one service with one key. It is safe for concurrent use.
+type Client struct {
+	base string
+	key  string
+	http *http.Client
+}
+
+// New checks the options; it calls nothing.
+func New(opts Options) (*Client, error) {
+	u, err := url.Parse(opts.BaseURL)
+	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
+		return nil, fmt.Errorf("the base URL %q must begin with http:// or https:// and name a host", opts.BaseURL)
+	}
+	if opts.Key == "" {
+		return nil, errors.New("the API key must be set")
+	}
+	c := &Client{base: strings.TrimRight(opts.BaseURL, "/"), key: opts.Key, http: opts.HTTP}
+	if c.http == nil {
+		c.http = http.DefaultClient
+	}
+	return c, nil
+}
+
+// The states of a submitted detection.
+const (
+	Processing = "processing"
+	Complete   = "complete"
+	Failed     = "failed"
+)
+
+// Detection is what the service says of one. Which fields are set depends on
+// the call and the state: the contract lists them.
+type Detection struct {
+	ID          string    `json:"id"`
+	Status      string    `json:"status"` // empty in the answer to Detect
+	Verdict     string    `json:"verdict"`
+	Confidence  float64   `json:"confidence"`
+	MediaType   string    `json:"media_type"`
+	PollURL     string    `json:"poll_url"`
+	Error       string    `json:"error"` // why it failed
+	CreatedAt   time.Time `json:"created_at"`
+	CompletedAt time.Time `json:"completed_at"`
+
+	// RetryAfter is when the service suggests to ask again; 0 when it doesn't.
+	RetryAfter time.Duration `json:"-"`
+}
+
+// Usage is what the account has used of its plan.
+type Usage struct {
+	Plan           string    `json:"plan"`
+	ScansUsed      int       `json:"scans_used"`
+	ScansLimit     int       `json:"scans_limit"`
+	ScansRemaining int       `json:"scans_remaining"`
+	PeriodStart    time.Time `json:"period_start"`
+}
+
+// Result reads a detection. Errors are those of Detect.
+func (c *Client) Result(ctx context.Context, id string) (Detection, error) {
+	var d Detection
+	wait, err := c.get(ctx, "/v1/results/"+url.PathEscape(id), &d)
+	d.RetryAfter = wait
+	return d, err
+}
+
+// Report reads everything else that is known of a finished detection, as JSON.
+func (c *Client) Report(ctx context.Context, id string) (json.RawMessage, error) {
+	var report json.RawMessage
+	_, err := c.get(ctx, "/v1/results/"+url.PathEscape(id)+"/report", &report)
+	return report, err
+}
+
+// Usage reads what the account has used.
+func (c *Client) Usage(ctx context.Context) (Usage, error) {
+	var u Usage
+	_, err := c.get(ctx, "/v1/usage", &u)
+	return u, err
+}
+
+func (c *Client) get(ctx context.Context, path string, into any) (time.Duration, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, c.base+path, nil)
+	if err != nil {
+		return 0, fmt.Errorf("make the request: %w", err)
+	}
+	return c.do(r, into)
+}
+
+// do sends r and reads the answer into the value. It returns the wait that the
+// service suggests.
+func (c *Client) do(r *http.Request, into any) (time.Duration, error) {
+	r.Header.Set("Authorization", "Bearer "+c.key)
+	resp, err := c.http.Do(r)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+	if err != nil {
+		return 0, fmt.Errorf("read the answer: %w", err)
+	}
+	wait := retryAfter(resp.Header)
+	if resp.StatusCode/100 != 2 {
+		return wait, newError(resp, body, wait)
+	}
+	if err := json.Unmarshal(body, into); err != nil {
+		return wait, fmt.Errorf("understand the answer: %w", err)
+	}
+	return wait, nil
+}
+
+func retryAfter(h http.Header) time.Duration {
+	seconds, err := strconv.Atoi(h.Get("Retry-After"))
+	if err != nil || seconds < 0 {
+		return 0
+	}
+	return time.Duration(seconds) * time.Second
+}

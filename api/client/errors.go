@@ -1,0 +1,48 @@
+package client
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// Error is the service's refusal.
+type Error struct {
+	Status     int           // of HTTP
+	Code       string        // such as rate_limited; empty when the answer was not the service's
+	Message    string        // a sentence for people
+	RetryAfter time.Duration // only with rate_limited
+	RequestID  string        // to name the request to the operator
+}
+
+// Error returns the message, the code and the request id.
+func (e *Error) Error() string {
+	return fmt.Sprintf("%s (%d %s, request %s)", e.Message, e.Status, e.Code, e.RequestID)
+}
+
+// temporary says that the same call may succeed later.
+func (e *Error) temporary() bool {
+	return e.Status == http.StatusTooManyRequests || e.Status >= http.StatusInternalServerError
+}
+
+// newError understands an answer that is no success; something in between may
+// have given it.
+func newError(resp *http.Response, body []byte, wait time.Duration) error {
+	e := &Error{Status: resp.StatusCode, RequestID: resp.Header.Get("X-Request-ID"), RetryAfter: wait}
+	var said struct {
+		Error      string `json:"error"`
+		Message    string `json:"message"`
+		RetryAfter int    `json:"retry_after"`
+	}
+	if json.Unmarshal(body, &said) != nil || said.Error == "" {
+		e.Message = "the answer was " + strings.TrimSpace(resp.Status)
+		return e
+	}
+	e.Code, e.Message = said.Error, said.Message
+	if said.RetryAfter > 0 {
+		e.RetryAfter = time.Duration(said.RetryAfter) * time.Second
+	}
+	return e
+}

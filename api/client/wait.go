@@ -1,0 +1,50 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"time"
+)
+
+// Waits between two questions, when the service suggests none.
+const (
+	firstWait = 250 * time.Millisecond
+	maxWait   = 15 * time.Second
+)
+
+// Wait asks for the result of a submission until it is complete or failed, or
+// ctx ends. It waits as long as the service suggests, and longer each time. A
+// rate limit or a failure of the service is waited out; any other refusal is
+// returned as an *Error.
+func (c *Client) Wait(ctx context.Context, id string) (Detection, error) {
+	for pause := firstWait; ; pause = min(pause*3/2, maxWait) {
+		d, err := c.Result(ctx, id)
+		suggested := d.RetryAfter
+		var refused *Error
+		switch {
+		case err == nil && d.Status != Processing:
+			return d, nil
+		case err == nil:
+		case errors.As(err, &refused) && refused.temporary():
+			suggested = refused.RetryAfter
+		default:
+			return d, err
+		}
+		if err := sleep(ctx, max(pause, suggested)); err != nil {
+			return d, err
+		}
+	}
+}
+
+// sleep waits for d and up to a tenth more, so that clients spread out.
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d + rand.N(d/10+1)) //nolint:gosec // spreading needs no secrecy
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

@@ -1,0 +1,164 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+
+	"github.com/gin-gonic/gin"
+
+	"deepfaked/inference"
+	"deepfaked/internal/account"
+	"deepfaked/internal/job"
+	"deepfaked/preprocess"
+)
+
+// detect answers POST /v1/detect.
+func (s *Server) detect(c *gin.Context) {
+	form, err := s.receive(c.Request, from(c))
+	defer form.close()
+	if err != nil {
+		s.fail(c, err)
+		return
+	}
+	task := job.Task{
+		ID: account.NewDetectionID(), RequestID: from(c).id, Account: from(c).account.ID,
+		File: form.file, Declared: form.kind, Sensitivity: form.level(),
+	}
+	if form.async {
+		s.detectLater(c, form, task)
+		return
+	}
+	result, err := s.detectNow(c.Request.Context(), *from(c).account, task)
+	form.close() // before the client knows that the analysis has ended
+	if err != nil {
+		s.fail(c, err)
+		return
+	}
+	s.reply(c, http.StatusOK, newSyncResult(result))
+}
+
+// receive makes the contract's checks in the contract's order, each as early
+// as it can be made, and spools the file. The form is never nil.
+func (s *Server) receive(r *http.Request, call *call) (*form, error) {
+	none := &form{}
+	if s.ready() != nil {
+		return none, errNotReady
+	}
+	quota := s.opts.Accounts.Check(r.Context(), *call.account)
+	exhausted := errors.Is(quota, account.ErrQuotaExceeded)
+	if quota != nil && !exhausted {
+		return none, quota
+	}
+	limit := s.opts.FileBytes + s.opts.FormBytes
+	tooLong := r.ContentLength > limit
+	// Only the form tells a plan without async whether it asks for it, which
+	// would be the first thing wrong. A body that is too long is never read.
+	if exhausted && (call.account.Plan.Async || tooLong) {
+		return none, quota
+	}
+	if tooLong {
+		return none, &problem{code: payloadTooLarge,
+			message: fmt.Sprintf("The request body is larger than the limit of %d bytes.", limit)}
+	}
+	select {
+	case s.uploads <- struct{}{}:
+		defer func() { <-s.uploads }()
+	default:
+		return none, &inference.SaturatedError{RetryAfter: s.opts.UploadRetry}
+	}
+	call.body.limit = limit
+	form := s.formReader(call.account.Plan, exhausted).read(r.Context(), r.Header.Get("Content-Type"), call.body)
+	return form, form.verdict(call.account.Plan, quota)
+}
+
+// formReader reads on only while the answer is open, and keeps a file only if
+// it can be judged.
+func (s *Server) formReader(plan account.Plan, exhausted bool) *formReader {
+	r := &formReader{fileBytes: s.opts.FileBytes, create: s.opts.Spool.Create}
+	if exhausted {
+		r.create = nil
+	}
+	r.final = func(f *form) bool {
+		return f.async && !plan.Async || f.tooLarge != nil && (plan.Async || f.async)
+	}
+	return r
+}
+
+// verdict is the first thing wrong with the form in the contract's order:
+// async_not_allowed, quota_exceeded, 413, 400.
+func (f *form) verdict(plan account.Plan, quota error) error {
+	switch {
+	case f.async && !plan.Async:
+		return &problem{code: asyncNotAllowed, message: fmt.Sprintf(
+			"Asynchronous processing needs a paid plan and yours is %s: leave async out, or upgrade the plan.", plan.Name)}
+	case quota != nil:
+		return quota
+	case f.tooLarge != nil:
+		return f.tooLarge
+	case f.failed != nil:
+		return f.failed
+	case f.invalid != nil:
+		return f.invalid
+	case f.bytes == 0:
+		return &preprocess.Error{Code: preprocess.EmptyFile, Message: "The uploaded file is empty."}
+	}
+	return nil
+}
+
+// level is the sensitivity asked for, or the default.
+func (f *form) level() inference.Sensitivity {
+	if f.sensitivity == "" {
+		return inference.Balanced
+	}
+	return f.sensitivity
+}
+
+// detectNow analyses while the client waits. Whatever ends it other than a
+// stored result takes the submission out of the books.
+func (s *Server) detectNow(ctx context.Context, a account.Account, t job.Task) (d account.Detection, err error) {
+	settled := false
+	defer func() {
+		if !settled {
+			err = errors.Join(err, s.opts.Accounts.Release(ctx, t.ID))
+		}
+	}()
+	err = s.opts.Accounts.Reserve(ctx, a, account.Submission{ID: t.ID, Sensitivity: string(t.Sensitivity)})
+	if err != nil {
+		return d, err
+	}
+	analysis, cancel := context.WithTimeout(ctx, s.opts.SyncDeadline)
+	defer cancel()
+	outcome, err := job.Judge(analysis, s.opts.Detector, t, inference.Interactive)
+	if err != nil {
+		return d, err
+	}
+	d, err = s.opts.Accounts.Settle(ctx, t.ID, outcome)
+	settled = err == nil
+	return d, err
+}
+
+// detectLater hands the submission to the jobs, and the file with it.
+func (s *Server) detectLater(c *gin.Context, f *form, t job.Task) {
+	ctx := c.Request.Context()
+	sub := account.Submission{ID: t.ID, Async: true, Sensitivity: string(t.Sensitivity)}
+	err := s.opts.Accounts.Reserve(ctx, *from(c).account, sub)
+	if err == nil {
+		err = s.opts.Jobs.Submit(ctx, t)
+	}
+	if err != nil {
+		s.fail(c, errors.Join(err, s.opts.Accounts.Release(ctx, t.ID)))
+		return
+	}
+	f.keep()
+	s.pollAfter(c)
+	s.reply(c, http.StatusAccepted, newAcceptance(t.ID))
+}
+
+// pollAfter suggests when to ask for the result.
+func (s *Server) pollAfter(c *gin.Context) {
+	wait := &problem{retryAfter: s.opts.PollAfter}
+	c.Header("Retry-After", strconv.Itoa(wait.seconds()))
+}

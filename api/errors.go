@@ -1,0 +1,154 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"time"
+
+	"deepfaked/inference"
+	"deepfaked/internal/account"
+	"deepfaked/internal/job"
+	"deepfaked/internal/spool"
+	"deepfaked/preprocess"
+)
+
+// The codes of the contract, and of what it leaves open.
+const (
+	unauthorized     = "unauthorized"
+	quotaExceeded    = "quota_exceeded"
+	asyncNotAllowed  = "async_not_allowed"
+	invalidRequest   = "invalid_request"
+	notFound         = "not_found"
+	methodNotAllowed = "method_not_allowed"
+	payloadTooLarge  = string(preprocess.PayloadTooLarge)
+	rateLimited      = "rate_limited"
+	internalError    = "internal_error"
+	notReady         = "not_ready" // only from /readyz
+)
+
+// problem is an error as the client sees it.
+type problem struct {
+	code       string
+	message    string
+	retryAfter time.Duration // only with rateLimited
+}
+
+// Error returns the message.
+func (p *problem) Error() string { return p.message }
+
+// status is the only place where a code meets an HTTP status.
+func (p *problem) status() int {
+	switch p.code {
+	case unauthorized:
+		return http.StatusUnauthorized
+	case quotaExceeded, asyncNotAllowed:
+		return http.StatusPaymentRequired
+	case invalidRequest, string(preprocess.EmptyFile):
+		return http.StatusBadRequest
+	case notFound:
+		return http.StatusNotFound
+	case methodNotAllowed:
+		return http.StatusMethodNotAllowed
+	case payloadTooLarge:
+		return http.StatusRequestEntityTooLarge
+	case string(preprocess.UnsupportedMediaType), string(preprocess.ContentTypeMismatch):
+		return http.StatusUnsupportedMediaType
+	case rateLimited:
+		return http.StatusTooManyRequests
+	case notReady:
+		return http.StatusServiceUnavailable
+	}
+	return http.StatusInternalServerError
+}
+
+// seconds is retryAfter as the contract writes it: whole, rounded up, at least 1.
+func (p *problem) seconds() int {
+	return max(1, int(math.Ceil(p.retryAfter.Seconds())))
+}
+
+// errorBody is the contract's error shape.
+type errorBody struct {
+	Error      string `json:"error"`
+	Message    string `json:"message"`
+	RetryAfter int    `json:"retry_after,omitempty"`
+}
+
+// body words the problem; a rate limit's message names the wait.
+func (p *problem) body() errorBody {
+	b := errorBody{Error: p.code, Message: p.message}
+	if p.code == rateLimited {
+		b.RetryAfter = p.seconds()
+		b.Message = fmt.Sprintf("%s Retry in %s.", p.message, count(b.RetryAfter, "second"))
+	}
+	return b
+}
+
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// Sentence words err for a client without a status: it is the message that a
+// synchronous call would have answered with. Nothing internal is in it.
+func Sentence(err error) string { return describe(err).body().Message }
+
+// describe finds what a client may know of err.
+func describe(err error) *problem {
+	var known *problem
+	var media *preprocess.Error
+	if errors.As(err, &known) {
+		return known
+	}
+	if errors.As(err, &media) {
+		if p := (&problem{code: string(media.Code), message: media.Message}); p.status() != http.StatusInternalServerError {
+			return p
+		}
+	}
+	if p := describeLimit(err); p != nil {
+		return p
+	}
+	return &problem{code: internalError, message: internalMessage(err)}
+}
+
+// describeLimit words what has been used up; nil for other errors.
+func describeLimit(err error) *problem {
+	var daily *account.LimitError
+	var busy *inference.SaturatedError
+	switch {
+	case errors.As(err, &daily):
+		return &problem{code: rateLimited, retryAfter: daily.RetryAfter, message: fmt.Sprintf(
+			"The plan's daily limit of %s is used up.", count(daily.Limit, "submission"))}
+	case errors.As(err, &busy):
+		return &problem{code: rateLimited, retryAfter: busy.RetryAfter,
+			message: "The service has more work than it can finish in time."}
+	case errors.Is(err, account.ErrUnauthorized):
+		return &problem{code: unauthorized,
+			message: "The API key is missing, malformed or revoked: send a valid one as Authorization: Bearer API_KEY."}
+	case errors.Is(err, account.ErrQuotaExceeded):
+		return &problem{code: quotaExceeded,
+			message: "The plan's scan allowance is used up: upgrade the plan to continue."}
+	case errors.Is(err, account.ErrNotFound):
+		return &problem{code: notFound, message: "There is no detection with this id."}
+	}
+	return nil
+}
+
+// internalMessage tells apart only what helps the client to decide.
+func internalMessage(err error) string {
+	switch {
+	case errors.Is(err, errNotReady):
+		return "The service is not ready; retry in a moment."
+	case errors.Is(err, job.ErrClosed):
+		return "The service is shutting down; nothing was counted. Submit the file again."
+	case errors.Is(err, context.DeadlineExceeded):
+		return "The analysis took too long and was stopped; nothing was counted. Retry in a moment."
+	case errors.Is(err, spool.ErrFull):
+		return "The service has no room for the upload right now; nothing was counted. Retry in a moment."
+	}
+	return "The service failed; nothing was counted. Retry in a moment."
+}

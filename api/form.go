@@ -1,0 +1,282 @@
+package api
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"mime"
+	"mime/multipart"
+	"strings"
+
+	"deepfaked/inference"
+	"deepfaked/internal/spool"
+	"deepfaked/preprocess"
+)
+
+// Bounds of a form, besides the file. A form that needs more is not ours.
+const (
+	maxFields      = 64
+	maxFieldBytes  = 1 << 10
+	maxHeaderBytes = 32 << 10 // of everything between two parts
+	readBuffer     = 64 << 10
+)
+
+var errFormHeader = errors.New("the form's part headers are too long")
+
+// form is what a submission says. What is wrong with it is kept by class, so
+// that the caller can answer in the contract's order whatever came first.
+type form struct {
+	async       bool
+	kind        preprocess.Kind       // empty: not declared
+	sensitivity inference.Sensitivity // empty: not given
+	file        *spool.File           // nil when there was none or it was not kept
+	hasFile     bool
+	bytes       int64 // of the file, counted up to one over the limit
+
+	tooLarge error // 413
+	invalid  error // 400: the first of its kind
+	failed   error // ours, or the connection's
+}
+
+// close gives the spooled file back, unless keep has been called.
+func (f *form) close() {
+	if f.file != nil {
+		_ = f.file.Close()
+	}
+}
+
+// keep hands the file over to the caller, who closes it.
+func (f *form) keep() *spool.File {
+	file := f.file
+	f.file = nil
+	return file
+}
+
+// reject remembers the first thing that is wrong with the form itself.
+func (f *form) reject(format string, args ...any) {
+	if f.invalid == nil {
+		f.invalid = &problem{code: invalidRequest, message: fmt.Sprintf(format, args...)}
+	}
+}
+
+// formReader reads one multipart form from a stream.
+type formReader struct {
+	fileBytes int64                       // largest file
+	create    func() (*spool.File, error) // nil: the file's bytes are counted and dropped
+	final     func(*form) bool            // true: the rest can't change the answer
+	budget    *budgetReader
+	seen      map[string]bool
+}
+
+// read takes in the form. The caller closes it, whatever it says.
+func (r *formReader) read(ctx context.Context, contentType string, src io.Reader) *form {
+	f := &form{}
+	media, params, err := mime.ParseMediaType(contentType)
+	if err != nil || media != "multipart/form-data" || params["boundary"] == "" {
+		f.reject("The request must be a multipart/form-data form with the field file.")
+		return f
+	}
+	r.budget = &budgetReader{src: bufio.NewReaderSize(src, readBuffer)}
+	r.seen = make(map[string]bool)
+	err = r.parts(f, multipart.NewReader(r.budget, params["boundary"]))
+	// net/http cancels the context when reading fails, too: that is no cause.
+	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) {
+		err = &ownError{cause}
+	}
+	if err != nil {
+		f.note(err)
+	}
+	if !f.hasFile && f.invalid == nil && !r.isFinal(f) {
+		f.reject("The form has no field file: send the media file in it.")
+	}
+	return f
+}
+
+func (r *formReader) isFinal(f *form) bool { return r.final != nil && r.final(f) }
+
+// parts walks through the form and to the end of the body, which has to be
+// reached for net/http to notice that a client has gone.
+func (r *formReader) parts(f *form, parts *multipart.Reader) error {
+	for n := 0; ; n++ {
+		r.budget.left = maxHeaderBytes
+		part, err := parts.NextRawPart()
+		r.budget.left = math.MaxInt64
+		// A body that ends without the closing boundary gives a wrapped EOF.
+		if err == io.EOF { //nolint:errorlint // see above
+			_, err = io.Copy(io.Discard, r.budget)
+			return err
+		}
+		if err != nil {
+			return err
+		}
+		if n == maxFields {
+			f.reject("The form has more than %d fields.", maxFields)
+			return nil
+		}
+		if err := r.part(f, part); err != nil {
+			return err
+		}
+		if r.isFinal(f) {
+			return nil
+		}
+	}
+}
+
+// part takes in one field. Unknown ones are read and ignored.
+func (r *formReader) part(f *form, part *multipart.Part) error {
+	name := part.FormName()
+	known := name == "file" || name == "async" || name == "media_type" || name == "sensitivity"
+	if !known || r.seen[name] {
+		if known {
+			f.reject("The field %s was sent more than once: send it once.", name)
+		}
+		_, err := io.Copy(io.Discard, part)
+		return err
+	}
+	r.seen[name] = true
+	if name == "file" {
+		return r.file(f, part)
+	}
+	return field(f, name, part)
+}
+
+// field reads a short value and sets it.
+func field(f *form, name string, part io.Reader) error {
+	value, err := io.ReadAll(io.LimitReader(part, maxFieldBytes+1))
+	if err != nil {
+		return err
+	}
+	if _, err := io.Copy(io.Discard, part); err != nil {
+		return err
+	}
+	f.set(name, string(value))
+	return nil
+}
+
+// set understands the value of a known field. Only async ignores case: that is
+// how Python spells a boolean.
+func (f *form) set(name, value string) {
+	switch name {
+	case "async":
+		switch strings.ToLower(value) {
+		case "true":
+			f.async = true
+		case "false":
+		default:
+			f.reject("The field async must be true or false.")
+		}
+	case "media_type":
+		switch kind := preprocess.Kind(value); kind {
+		case preprocess.Image, preprocess.Audio, preprocess.Video:
+			f.kind = kind
+		default:
+			f.reject("The field media_type must be image, audio or video; leave it out to have it detected.")
+		}
+	case "sensitivity":
+		switch level := inference.Sensitivity(value); level {
+		case inference.Balanced, inference.Strict, inference.Sensitive:
+			f.sensitivity = level
+		default:
+			f.reject("The field sensitivity must be balanced, strict or sensitive.")
+		}
+	}
+}
+
+// file spools the upload. Once it is over the limit it is only counted: what
+// follows it in the form may still decide the answer.
+func (r *formReader) file(f *form, part *multipart.Part) error {
+	if part.FileName() == "" && isText(part.Header.Get("Content-Type")) {
+		f.reject("The field file holds text, not a file; with curl write -F file=@NAME.")
+		_, err := io.Copy(io.Discard, part)
+		return err
+	}
+	f.hasFile = true
+	var to io.Writer = io.Discard
+	if r.create != nil {
+		file, err := r.create()
+		if err != nil {
+			return &ownError{err}
+		}
+		f.file, to = file, &spoolWriter{file}
+	}
+	n, err := io.Copy(to, io.LimitReader(part, r.fileBytes))
+	if f.bytes = n; err != nil {
+		return err
+	}
+	over, err := io.Copy(io.Discard, part)
+	if over > 0 {
+		f.bytes++
+		f.tooLarge = &problem{code: payloadTooLarge, message: fmt.Sprintf(
+			"The file is larger than the limit of %d bytes.", r.fileBytes)}
+	}
+	return err
+}
+
+// isText says that a part without a file name is an ordinary form value: it
+// has no type of its own, or that of text.
+func isText(contentType string) bool {
+	media, _, err := mime.ParseMediaType(contentType)
+	return contentType == "" || err != nil || media == "text/plain"
+}
+
+// note sorts an error that ended the reading into its class.
+func (f *form) note(err error) {
+	var own *ownError
+	switch {
+	case errors.Is(err, errBodyTooLarge):
+		if f.tooLarge == nil {
+			f.tooLarge = &problem{code: payloadTooLarge, message: "The request body is larger than the limit."}
+		}
+	case errors.Is(err, errBodySlow):
+		f.reject("The upload was too slow or stalled, and was cut off.")
+	case errors.Is(err, errFormHeader):
+		f.reject("The form is malformed: a part's headers are longer than %d bytes.", maxHeaderBytes)
+	case errors.As(err, &own):
+		f.failed = err
+	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
+		f.reject("The form is truncated: the body ended before its closing boundary.")
+	default:
+		f.reject("The form is malformed: it could not be read as multipart/form-data.")
+	}
+}
+
+// ownError marks what went wrong on our side: the spool, or that we stop.
+type ownError struct{ error }
+
+// Unwrap returns the cause.
+func (e *ownError) Unwrap() error { return e.error }
+
+// spoolWriter marks the errors of writing, to tell them from those of reading.
+type spoolWriter struct{ io.Writer }
+
+// Write implements io.Writer.
+func (w *spoolWriter) Write(p []byte) (int, error) {
+	n, err := w.Writer.Write(p)
+	if err != nil {
+		err = &ownError{err}
+	}
+	return n, err
+}
+
+// budgetReader bounds what is read for the headers of one part: mime/multipart
+// itself would hold ten megabytes of them.
+type budgetReader struct {
+	src  io.Reader
+	left int64
+}
+
+// Read implements io.Reader.
+func (r *budgetReader) Read(p []byte) (int, error) {
+	if r.left <= 0 {
+		return 0, errFormHeader
+	}
+	if int64(len(p)) > r.left {
+		p = p[:r.left]
+	}
+	n, err := r.src.Read(p)
+	r.left -= int64(n)
+	return n, err
+}

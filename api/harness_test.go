@@ -1,0 +1,269 @@
+package api_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"deepfaked/api"
+	"deepfaked/inference"
+	"deepfaked/internal/account"
+	"deepfaked/internal/job"
+	"deepfaked/internal/spool"
+	"deepfaked/internal/store"
+	"deepfaked/preprocess"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// detector is a fake for outcomes: the real one has its own end-to-end tests.
+type detector struct {
+	detect func(context.Context, inference.Request) (inference.Result, error)
+}
+
+func (d *detector) Detect(ctx context.Context, r inference.Request) (inference.Result, error) {
+	return d.detect(ctx, r)
+}
+
+// fake is what a detector says when nothing is wrong.
+func fake(context.Context, inference.Request) (inference.Result, error) {
+	return inference.Result{
+		Verdict: inference.Fake, Confidence: 0.875, Kind: preprocess.Image,
+		Report: inference.Report{ProbabilityFake: 0.875, Threshold: 0.5, Format: "JPEG"},
+	}, nil
+}
+
+// notMedia is what a detector says of a file that is nothing it knows.
+var notMedia = &preprocess.Error{Code: preprocess.UnsupportedMediaType, Message: "The file is not a known type of media."}
+
+func failing(err error) func(context.Context, inference.Request) (inference.Result, error) {
+	return func(context.Context, inference.Request) (inference.Result, error) { return inference.Result{}, err }
+}
+
+// clock is set by the tests; it stands still otherwise.
+type clock struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+func (c *clock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+func (c *clock) advance(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(d)
+}
+
+// logs collects what the server writes.
+type logs struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (l *logs) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.buf.Write(p)
+}
+
+func (l *logs) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.buf.String()
+}
+
+// service is a real server on a free port with real accounts in SQLite.
+type service struct {
+	t        testing.TB
+	url      string
+	server   *api.Server
+	ledger   *account.Ledger
+	spool    *spool.Spool
+	spoolDir string
+	runner   *job.Runner
+	detector *detector
+	clock    *clock
+	logs     *logs
+	client   *http.Client
+	options  api.Options
+	stop     func() error
+}
+
+// config is what a test may want different.
+type config struct {
+	plans    []account.Plan
+	api      func(*api.Options)
+	jobs     job.Options
+	capacity int64
+	detect   func(context.Context, inference.Request) (inference.Result, error)
+}
+
+// widePlans are the contract's without its limits on requests, for tests of
+// something else.
+func widePlans() []account.Plan {
+	plans := account.DefaultPlans()
+	for i := range plans {
+		plans[i].RequestsPerMinute = 100_000
+		plans[i].Daily *= 10_000
+	}
+	return plans
+}
+
+func setup(t testing.TB, cfg config) *service {
+	t.Helper()
+	if cfg.plans == nil {
+		cfg.plans = widePlans()
+	}
+	if cfg.detect == nil {
+		cfg.detect = fake
+	}
+	if cfg.jobs.Workers == 0 {
+		cfg.jobs = job.DefaultOptions()
+	}
+	data := t.TempDir()
+	s := &service{
+		t: t, spoolDir: filepath.Join(data, "spool"), logs: &logs{},
+		clock:    &clock{now: time.Date(2026, 3, 14, 15, 9, 26, 535_897_932, time.UTC)},
+		detector: &detector{detect: cfg.detect},
+		client:   &http.Client{Transport: &http.Transport{ExpectContinueTimeout: time.Minute, MaxIdleConnsPerHost: 64}},
+	}
+	books, err := store.Open(t.Context(), data, store.DefaultOptions())
+	must(t, err)
+	t.Cleanup(func() { must(t, books.Close()) })
+	s.ledger, err = account.New(books, account.Options{Plans: cfg.plans, Now: s.clock.Now})
+	must(t, err)
+	s.spool, err = spool.New(spool.Options{Dir: s.spoolDir, Capacity: cfg.capacity})
+	must(t, err)
+	s.start(cfg)
+	return s
+}
+
+// start runs the server and ends it with the test, and sees that nothing of the
+// uploads is left.
+func (s *service) start(cfg config) {
+	s.t.Helper()
+	logger := slog.New(slog.NewJSONHandler(s.logs, nil))
+	limits := account.DefaultLimiterOptions()
+	limits.Now = s.clock.Now
+	limiter, err := account.NewLimiter(limits)
+	must(s.t, err)
+	s.runner, err = job.New(job.Deps{
+		Detector: s.detector, Books: s.ledger, Sentence: api.Sentence, Logger: logger,
+	}, cfg.jobs)
+	must(s.t, err)
+	opts := api.DefaultOptions()
+	opts.Listen = "127.0.0.1:0"
+	opts.Detector, opts.Accounts, opts.Limiter = s.detector, s.ledger, limiter
+	opts.Jobs, opts.Spool, opts.Logger = s.runner, s.spool, logger
+	opts.FileBytes, opts.FormBytes = 1<<20, 64<<10
+	opts.Pace.LingerTime = 2 * time.Second
+	opts.Drain = 5 * time.Second
+	if cfg.api != nil {
+		cfg.api(&opts)
+	}
+	s.options = opts
+	s.server, err = api.New(opts)
+	must(s.t, err)
+	s.server.SetReady(nil)
+	s.url = "http://" + s.server.Addr().String()
+	s.serve()
+}
+
+func (s *service) serve() {
+	ctx, cancel := context.WithCancel(context.Background())
+	served := make(chan error, 1)
+	go func() { served <- s.server.Serve(ctx) }()
+	s.stop = sync.OnceValue(func() error {
+		cancel()
+		return errors.Join(<-served, s.runner.Close(context.Background()))
+	})
+	s.t.Cleanup(func() {
+		s.client.CloseIdleConnections()
+		must(s.t, s.stop())
+		s.checkSpoolEmpty()
+	})
+}
+
+func (s *service) checkSpoolEmpty() {
+	s.t.Helper()
+	if files, size := s.spool.Usage(); files != 0 || size != 0 {
+		s.t.Errorf("%d uploads with %d bytes are still open", files, size)
+	}
+	entries, err := os.ReadDir(s.spoolDir)
+	must(s.t, err)
+	if len(entries) != 0 {
+		s.t.Errorf("the spool folder holds %v", entries)
+	}
+	fds, err := filepath.Glob("/proc/self/fd/*")
+	must(s.t, err)
+	for _, fd := range fds {
+		if target, err := os.Readlink(fd); err == nil && strings.HasPrefix(target, s.spoolDir) {
+			s.t.Errorf("a descriptor of %s is still open", target)
+		}
+	}
+}
+
+// key makes a key for a new account with the plan.
+func (s *service) key(plan string) string {
+	s.t.Helper()
+	k, err := s.ledger.CreateKey(context.Background(), "account-"+strconv.Itoa(nextAccount()), plan)
+	must(s.t, err)
+	return k.Token
+}
+
+var accounts struct {
+	sync.Mutex
+	n int
+}
+
+func nextAccount() int {
+	accounts.Lock()
+	defer accounts.Unlock()
+	accounts.n++
+	return accounts.n
+}
+
+// use makes n successful detections for the key's account.
+func (s *service) use(key string, n int) {
+	s.t.Helper()
+	a, err := s.ledger.Authenticate(context.Background(), key)
+	must(s.t, err)
+	for range n {
+		id := account.NewDetectionID()
+		must(s.t, s.ledger.Reserve(context.Background(), a, account.Submission{ID: id, Sensitivity: "balanced"}))
+		_, err := s.ledger.Settle(context.Background(), id, account.Outcome{Kind: "image", Verdict: "real", Confidence: .5})
+		must(s.t, err)
+	}
+}
+
+// reserved is how many places the key's account has left.
+func (s *service) usage(key string) account.Usage {
+	s.t.Helper()
+	a, err := s.ledger.Authenticate(context.Background(), key)
+	must(s.t, err)
+	u, err := s.ledger.Usage(context.Background(), a)
+	must(s.t, err)
+	return u
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

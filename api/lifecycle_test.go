@@ -1,0 +1,172 @@
+package api_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"deepfaked/api"
+	"deepfaked/inference"
+)
+
+// Shutdown lets what runs finish, and says so to the rest.
+func TestShutdown(t *testing.T) {
+	t.Parallel()
+	for name, finishes := range map[string]bool{"finishes in time": true, "is cut short": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			started, release := make(chan struct{}, 2), make(chan struct{})
+			s := setup(t, config{
+				plans: tight(1),
+				api: func(o *api.Options) {
+					o.Drain = map[bool]time.Duration{true: time.Minute, false: 50 * time.Millisecond}[finishes]
+				},
+				detect: func(ctx context.Context, r inference.Request) (inference.Result, error) {
+					started <- struct{}{}
+					select {
+					case <-release:
+						return fake(ctx, r)
+					case <-ctx.Done():
+						return inference.Result{}, ctx.Err()
+					}
+				},
+			})
+			key := s.key("pro")
+			u := s.begin(key, photo())
+			u.write(len(u.body))
+			<-started
+			stopped := make(chan error, 1)
+			go func() { stopped <- s.stop() }()
+			if finishes {
+				s.untilRefusedConnection()
+				close(release)
+				u.answer().ok(200)
+			} else {
+				u.answer().wantShutdown()
+			}
+			must(t, <-stopped)
+			if used := s.usage(key).Used; used != map[bool]int{true: 1, false: 0}[finishes] {
+				t.Errorf("%d scans were counted", used)
+			}
+			if free := s.check(key) == nil; free == finishes {
+				t.Errorf("a place is free: %v", free)
+			}
+		})
+	}
+}
+
+// A request that won't stop doesn't hold the process; Shutdown says so.
+func TestShutdownIsBounded(t *testing.T) {
+	t.Parallel()
+	started, release := make(chan struct{}), make(chan struct{})
+	s := setup(t, config{
+		api: func(o *api.Options) { o.Drain, o.Grace = 20*time.Millisecond, 20*time.Millisecond },
+		detect: func(context.Context, inference.Request) (inference.Result, error) {
+			close(started)
+			<-release
+			return inference.Result{}, errors.New("late")
+		},
+	})
+	u := s.begin(s.key("pro"), photo())
+	u.write(len(u.body))
+	<-started
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	if err := s.server.Shutdown(ctx); err == nil {
+		t.Error("Shutdown did not say that a request goes on")
+	}
+	close(release)
+	if err := s.stop(); err == nil {
+		t.Error("Serve did not say that a request went on")
+	}
+	s.stop = func() error { return nil } // its error is what was wanted
+	for files := int64(1); files > 0; files, _ = s.spool.Usage() {
+		runtime.Gosched()
+	}
+}
+
+func (a answer) wantShutdown() {
+	a.t.Helper()
+	a.want(500, "internal_error")
+	if !strings.Contains(a.text("message"), "shutting down") {
+		a.t.Errorf("the message is %q", a.text("message"))
+	}
+}
+
+func (s *service) untilRefusedConnection() {
+	for {
+		conn, err := net.Dial("tcp", s.server.Addr().String())
+		if err != nil {
+			return
+		}
+		_ = conn.Close()
+	}
+}
+
+// New binds the address, and gives it back without ever serving.
+func TestNewAndShutdownWithoutServe(t *testing.T) {
+	t.Parallel()
+	s := setup(t, config{})
+	opts := s.options
+	opts.Listen = s.server.Addr().String()
+	if _, err := api.New(opts); err == nil {
+		t.Error("an address in use was accepted")
+	}
+	opts.Listen = "127.0.0.1:0"
+	unserved, err := api.New(opts)
+	must(t, err)
+	address := unserved.Addr().String()
+	must(t, unserved.Shutdown(t.Context()))
+	must(t, unserved.Shutdown(t.Context()))
+	opts.Listen = address
+	again, err := api.New(opts)
+	must(t, err)
+	must(t, again.Shutdown(t.Context()))
+	must(t, again.Serve(t.Context()))
+}
+
+func TestOptions(t *testing.T) {
+	t.Parallel()
+	s := setup(t, config{})
+	for name, edit := range map[string]func(*api.Options){
+		"no detector":   func(o *api.Options) { o.Detector = nil },
+		"no logger":     func(o *api.Options) { o.Logger = nil },
+		"file bytes":    func(o *api.Options) { o.FileBytes = 0 },
+		"sync deadline": func(o *api.Options) { o.SyncDeadline = -1 },
+		"trusted proxy": func(o *api.Options) { o.TrustedProxies = []string{"proxy.example"} },
+		"idle":          func(o *api.Options) { o.Pace.Idle = 0 },
+		"rate":          func(o *api.Options) { o.Pace.Rate = -1 },
+		"grace":         func(o *api.Options) { o.Pace.Grace = 0 },
+		"linger time":   func(o *api.Options) { o.Pace.LingerTime = 0 },
+		"linger bytes":  func(o *api.Options) { o.Pace.LingerBytes = -1 },
+	} {
+		opts := s.options
+		edit(&opts)
+		_, err := api.New(opts)
+		if err == nil {
+			t.Errorf("%s: accepted", name)
+			continue
+		}
+		if word := strings.Fields(name)[len(strings.Fields(name))-1]; !strings.Contains(err.Error(), word) {
+			t.Errorf("%s: the error %q does not name the field", name, err)
+		}
+	}
+}
+
+// An upload that is still coming when the drain ends is told why it is cut off.
+func TestShutdownDuringUpload(t *testing.T) {
+	t.Parallel()
+	s := setup(t, config{api: func(o *api.Options) { o.Uploads, o.Drain = 1, 50*time.Millisecond }})
+	key := s.key("pro")
+	u := s.begin(key, zeros(1<<19))
+	u.write(1000)
+	s.untilRefused(key)
+	stopped := make(chan error, 1)
+	go func() { stopped <- s.stop() }()
+	u.answer().wantShutdown()
+	must(t, <-stopped)
+}

@@ -1,0 +1,110 @@
+package api
+
+import (
+	"net/http"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/gin-gonic/gin"
+	"github.com/goccy/go-yaml"
+)
+
+// document is what of an OpenAPI document is compared with the code.
+type document struct {
+	OpenAPI    string                               `yaml:"openapi"`
+	Paths      map[string]map[string]map[string]any `yaml:"paths"`
+	Components struct {
+		Schemas map[string]struct {
+			Required   []string       `yaml:"required"`
+			Properties map[string]any `yaml:"properties"`
+		} `yaml:"schemas"`
+	} `yaml:"components"`
+}
+
+// The document names the routes that exist, and each schema has the fields of
+// its representation.
+func TestOpenAPI(t *testing.T) {
+	t.Parallel()
+	var doc document
+	if err := yaml.Unmarshal(openAPI, &doc); err != nil {
+		t.Fatal(err)
+	}
+	var described []string
+	for path, methods := range doc.Paths {
+		for method := range methods {
+			described = append(described, strings.ToUpper(method)+" "+strings.ReplaceAll(path, "{id}", ":id"))
+		}
+	}
+	if served := servedRoutes(t); !sameSet(described, served) {
+		t.Errorf("described: %v\nserved: %v", described, served)
+	}
+	for name, value := range map[string]any{
+		"SyncResult": syncResult{}, "Acceptance": acceptance{}, "ProcessingResult": processingResult{},
+		"CompleteResult": completeResult{}, "FailedResult": failedResult{}, "Usage": usageObject{}, "Error": errorBody{},
+	} {
+		var properties, fields, required []string
+		for property := range doc.Components.Schemas[name].Properties {
+			properties = append(properties, property)
+		}
+		for i := range reflect.TypeOf(value).NumField() {
+			tag, option, _ := strings.Cut(reflect.TypeOf(value).Field(i).Tag.Get("json"), ",")
+			fields = append(fields, tag)
+			if option == "" {
+				required = append(required, tag)
+			}
+		}
+		if !sameSet(properties, fields) || !sameSet(doc.Components.Schemas[name].Required, required) {
+			t.Errorf("%s: described %v, answered %v", name, properties, fields)
+		}
+	}
+}
+
+func servedRoutes(t *testing.T) []string {
+	t.Helper()
+	opts := DefaultOptions()
+	handler, err := (&Server{opts: opts}).routes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var served []string
+	for _, route := range handler.(*gin.Engine).Routes() {
+		if route.Method != http.MethodHead {
+			served = append(served, route.Method+" "+route.Path)
+		}
+	}
+	return served
+}
+
+func sameSet(a, b []string) bool {
+	return slices.Equal(slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b)))
+}
+
+// Every code that the document lists has a status of its own, and no other has.
+func TestCodes(t *testing.T) {
+	t.Parallel()
+	var doc struct {
+		Components struct {
+			Schemas struct {
+				Error struct {
+					Properties struct {
+						Error struct{ Enum []string }
+					}
+				} `yaml:"Error"`
+			}
+		}
+	}
+	if err := yaml.Unmarshal(openAPI, &doc); err != nil {
+		t.Fatal(err)
+	}
+	codes := doc.Components.Schemas.Error.Properties.Error.Enum
+	if len(codes) != 13 {
+		t.Errorf("%d codes are described: %v", len(codes), codes)
+	}
+	for _, code := range codes {
+		if status := (&problem{code: code}).status(); (status == http.StatusInternalServerError) != (code == internalError) {
+			t.Errorf("%s has the status %d", code, status)
+		}
+	}
+}

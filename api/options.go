@@ -1,0 +1,142 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/netip"
+	"time"
+
+	"deepfaked/inference"
+	"deepfaked/internal/account"
+	"deepfaked/internal/job"
+	"deepfaked/internal/spool"
+	"deepfaked/models"
+)
+
+// Detector judges one file.
+type Detector interface {
+	Detect(ctx context.Context, r inference.Request) (inference.Result, error)
+}
+
+// Authenticator finds the account of a key; account.ErrUnauthorized when there
+// is none.
+type Authenticator interface {
+	Authenticate(ctx context.Context, bearerToken string) (account.Account, error)
+}
+
+// Quota accepts submissions. Check only asks; Reserve decides.
+type Quota interface {
+	Check(ctx context.Context, a account.Account) error
+	Reserve(ctx context.Context, a account.Account, s account.Submission) error
+}
+
+// Books ends a submission: with its outcome, or without a trace.
+type Books interface {
+	Settle(ctx context.Context, id string, o account.Outcome) (account.Detection, error)
+	Release(ctx context.Context, id string) error
+}
+
+// Records answers what an account may ask about itself.
+type Records interface {
+	Detection(ctx context.Context, a account.Account, id string) (account.Detection, error)
+	Usage(ctx context.Context, a account.Account) (account.Usage, error)
+}
+
+// Accounts is all of the above; *account.Ledger is one.
+type Accounts interface {
+	Authenticator
+	Quota
+	Books
+	Records
+}
+
+// Limiter counts a request for key, of which limit are allowed in a window.
+type Limiter interface {
+	Allow(key string, limit int) account.Decision
+}
+
+// Jobs takes submissions whose clients don't wait. When Submit fails the file
+// and the reserved place stay the caller's.
+type Jobs interface {
+	Submit(ctx context.Context, t job.Task) error
+}
+
+// Options is what a Server is made of. DefaultOptions fills in all but the
+// dependencies.
+type Options struct {
+	Detector Detector
+	Accounts Accounts
+	Limiter  Limiter
+	Jobs     Jobs
+	Spool    *spool.Spool
+	Logger   *slog.Logger
+	Models   []models.Card // shown by /v1/models
+
+	Listen         string   // address; port 0 lets the system choose
+	TrustedProxies []string // addresses and networks whose X-Forwarded-For is believed
+
+	FileBytes        int64         // largest file
+	FormBytes        int64         // what a body may hold besides the file
+	Uploads          int           // bodies received at the same time
+	UploadRetry      time.Duration // told to a client when there are that many
+	AddressPerMinute int           // requests without a valid key, by address
+	SyncDeadline     time.Duration // for an analysis that a client waits for
+	PollAfter        time.Duration // told to a client that polls
+	Drain            time.Duration // for requests to finish once Serve's context ends
+	Grace            time.Duration // for those that did not, to stop and say so
+	Pace             Pace          // of uploads
+
+	ReadHeaderTimeout time.Duration
+	IdleTimeout       time.Duration // of a connection between requests
+	WriteTimeout      time.Duration // of one answer
+	HeaderBytes       int           // of a request
+	Connections       int           // open at the same time
+}
+
+// DefaultOptions are the contract's limits and timeouts for the open internet.
+func DefaultOptions() Options {
+	return Options{
+		Listen: "127.0.0.1:8080", FileBytes: 100 << 20, FormBytes: 1 << 20,
+		Uploads: 64, UploadRetry: 5 * time.Second, AddressPerMinute: 60,
+		SyncDeadline: 2 * time.Minute, PollAfter: time.Second, Drain: 30 * time.Second, Grace: 5 * time.Second,
+		Pace:              DefaultPace(),
+		ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute,
+		WriteTimeout: 30 * time.Second, HeaderBytes: 64 << 10, Connections: 4096,
+	}
+}
+
+// Validate names the first field that is missing or makes no sense.
+func (o Options) Validate() error {
+	if o.Detector == nil || o.Accounts == nil || o.Limiter == nil || o.Jobs == nil || o.Spool == nil || o.Logger == nil {
+		return errors.New("api: detector, accounts, limiter, jobs, spool and logger must be set")
+	}
+	for _, field := range []struct {
+		name  string
+		value int64
+	}{
+		{"file bytes", o.FileBytes}, {"form bytes", o.FormBytes}, {"uploads", int64(o.Uploads)},
+		{"upload retry", int64(o.UploadRetry)}, {"address per minute", int64(o.AddressPerMinute)},
+		{"sync deadline", int64(o.SyncDeadline)}, {"poll after", int64(o.PollAfter)}, {"drain", int64(o.Drain)}, {"grace", int64(o.Grace)},
+		{"read header timeout", int64(o.ReadHeaderTimeout)}, {"idle timeout", int64(o.IdleTimeout)},
+		{"write timeout", int64(o.WriteTimeout)}, {"header bytes", int64(o.HeaderBytes)},
+		{"connections", int64(o.Connections)},
+	} {
+		if field.value <= 0 {
+			return fmt.Errorf("api: %s must be positive", field.name)
+		}
+	}
+	for _, proxy := range o.TrustedProxies {
+		if !isNetwork(proxy) {
+			return fmt.Errorf("api: trusted proxy %q must be an address or a network", proxy)
+		}
+	}
+	return o.Pace.Validate()
+}
+
+func isNetwork(s string) bool {
+	_, notAddress := netip.ParseAddr(s)
+	_, notPrefix := netip.ParsePrefix(s)
+	return notAddress == nil || notPrefix == nil
+}

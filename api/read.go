@@ -1,0 +1,93 @@
+package api
+
+import (
+	_ "embed" // of the OpenAPI document
+	"net/http"
+
+	"github.com/gin-gonic/gin"
+
+	"deepfaked/internal/account"
+	"deepfaked/models"
+)
+
+// result answers GET /v1/results/{id}.
+func (s *Server) result(c *gin.Context) {
+	d, err := s.opts.Accounts.Detection(c.Request.Context(), *from(c).account, c.Param("id"))
+	if err != nil {
+		s.fail(c, err)
+		return
+	}
+	if d.State == account.Processing {
+		s.pollAfter(c)
+	}
+	s.reply(c, http.StatusOK, newResult(d))
+}
+
+// report answers GET /v1/results/{id}/report.
+func (s *Server) report(c *gin.Context) {
+	d, err := s.opts.Accounts.Detection(c.Request.Context(), *from(c).account, c.Param("id"))
+	switch {
+	case err != nil:
+		s.fail(c, err)
+	case d.State == account.Processing:
+		s.fail(c, &problem{code: notFound, message: "There is no report yet: the detection is still processing."})
+	case len(d.Report) == 0:
+		s.fail(c, &problem{code: notFound, message: "There is no report: the detection failed."})
+	default:
+		s.reply(c, http.StatusOK, d.Report)
+	}
+}
+
+// usage answers GET /v1/usage.
+func (s *Server) usage(c *gin.Context) {
+	u, err := s.opts.Accounts.Usage(c.Request.Context(), *from(c).account)
+	if err != nil {
+		s.fail(c, err)
+		return
+	}
+	s.reply(c, http.StatusOK, newUsage(u))
+}
+
+// models answers GET /v1/models.
+func (s *Server) models(c *gin.Context) {
+	cards := s.opts.Models
+	if cards == nil {
+		cards = []models.Card{}
+	}
+	s.reply(c, http.StatusOK, gin.H{"models": cards})
+}
+
+// openAPI describes this interface for tools.
+//
+//go:embed openapi.yaml
+var openAPI []byte
+
+// document answers GET /openapi.yaml.
+func (s *Server) document(c *gin.Context) {
+	s.send(c, http.StatusOK, "application/yaml", openAPI)
+}
+
+// health answers GET /healthz: the process runs.
+func (s *Server) health(c *gin.Context) {
+	s.reply(c, http.StatusOK, gin.H{"status": "ok"})
+}
+
+// readiness answers GET /readyz: submissions can be judged.
+func (s *Server) readiness(c *gin.Context) {
+	if err := s.ready(); err != nil {
+		s.fail(c, &problem{code: notReady, message: "Not ready: " + err.Error() + "."})
+		return
+	}
+	s.reply(c, http.StatusOK, gin.H{"status": "ready"})
+}
+
+// noRoute answers an unknown path.
+func (s *Server) noRoute(c *gin.Context) {
+	s.fail(c, &problem{code: notFound, message: "There is nothing at this path."})
+}
+
+// noMethod answers a known path with a wrong method. The router has set Allow.
+func (s *Server) noMethod(c *gin.Context) {
+	s.fail(c, &problem{code: methodNotAllowed,
+		message: "This path does not answer this method: use " + c.Writer.Header().Get("Allow") + "."})
+}

@@ -1,0 +1,78 @@
+package job
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+
+	"deepfaked/inference"
+	"deepfaked/internal/account"
+	"deepfaked/internal/spool"
+	"deepfaked/preprocess"
+)
+
+// Detector judges one file.
+type Detector interface {
+	Detect(ctx context.Context, r inference.Request) (inference.Result, error)
+}
+
+// Task is a submission that has a place reserved for it.
+type Task struct {
+	ID          string // of the detection
+	RequestID   string // of the submission, for the log
+	Account     string // its id, for fairness between accounts
+	File        *spool.File
+	Declared    preprocess.Kind       // empty: whatever the content is
+	Sensitivity inference.Sensitivity // empty: balanced
+}
+
+// Judge has d analyse t's file and returns what the books keep of the result.
+// It is the one way from a spooled file to an outcome, whether a client waits
+// for it or not. Errors are those of d, unchanged in type; an answer that can't
+// be true (a probability outside [0, 1], an unknown word) is an error too. The
+// file stays open.
+func Judge(ctx context.Context, d Detector, t Task, p inference.Priority) (account.Outcome, error) {
+	if err := ctx.Err(); err != nil {
+		return account.Outcome{}, err
+	}
+	file, err := t.File.Rewind()
+	if err != nil {
+		return account.Outcome{}, err
+	}
+	result, err := d.Detect(ctx, inference.Request{
+		File: file, Size: t.File.Size(), Declared: t.Declared,
+		Sensitivity: t.Sensitivity, Account: t.Account, Priority: p,
+	})
+	if err != nil {
+		return account.Outcome{}, err
+	}
+	// A caller that has gone gets no answer, so it is not charged for one.
+	if err := ctx.Err(); err != nil {
+		return account.Outcome{}, err
+	}
+	if err := plausible(result); err != nil {
+		return account.Outcome{}, err
+	}
+	report, err := json.Marshal(result.Report)
+	if err != nil {
+		return account.Outcome{}, fmt.Errorf("encode the report: %w", err)
+	}
+	return account.Outcome{
+		Kind: string(result.Kind), Verdict: string(result.Verdict),
+		Confidence: result.Confidence, Report: report,
+	}, nil
+}
+
+// plausible keeps what the contract rules out from being stored and charged.
+func plausible(r inference.Result) error {
+	switch {
+	case r.Verdict != inference.Real && r.Verdict != inference.Fake:
+		return fmt.Errorf("the detector gave the verdict %q", r.Verdict)
+	case r.Kind != preprocess.Image && r.Kind != preprocess.Audio && r.Kind != preprocess.Video:
+		return fmt.Errorf("the detector gave the media type %q", r.Kind)
+	case math.IsNaN(r.Confidence) || r.Confidence < 0 || r.Confidence > 1:
+		return fmt.Errorf("the detector gave the confidence %v", r.Confidence)
+	}
+	return nil
+}

@@ -1,0 +1,3 @@
+// Package spool keeps uploads on disk while they are received and judged, in
+// files that have no name: whatever happens to the process, nothing stays.
+package spool

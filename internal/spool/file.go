@@ -1,0 +1,77 @@
+package spool
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"hash"
+	"io"
+	"os"
+	"sync"
+)
+
+// File is one upload: written once, hashed while it is written, then read from
+// its start. It is not safe for concurrent use, except Close.
+type File struct {
+	spool *Spool
+	file  *os.File
+	hash  hash.Hash
+	size  int64
+	once  sync.Once
+}
+
+func newFile(s *Spool, f *os.File) *File {
+	return &File{spool: s, file: f, hash: sha256.New()}
+}
+
+// Write appends p. The error wraps ErrFull when there is no room.
+func (f *File) Write(p []byte) (int, error) {
+	if err := f.claim(int64(len(p))); err != nil {
+		return 0, err
+	}
+	n, err := f.file.Write(p)
+	f.size += int64(n)
+	f.hash.Write(p[:n])
+	if err != nil {
+		f.spool.bytes.Add(int64(n - len(p)))
+		return n, fmt.Errorf("spool: write: %w", full(err))
+	}
+	return n, nil
+}
+
+// claim books n bytes of the capacity before they are written.
+func (f *File) claim(n int64) error {
+	used := f.spool.bytes.Add(n)
+	if limit := f.spool.capacity; limit > 0 && used > limit {
+		f.spool.bytes.Add(-n)
+		return fmt.Errorf("spool: %d bytes of %d are in use: %w", used-n, limit, ErrFull)
+	}
+	return nil
+}
+
+// Rewind puts the offset back to the start and returns the file to read from.
+// It stays owned by f.
+func (f *File) Rewind() (*os.File, error) {
+	if _, err := f.file.Seek(0, io.SeekStart); err != nil {
+		return nil, fmt.Errorf("spool: rewind: %w", err)
+	}
+	return f.file, nil
+}
+
+// Size is the number of bytes written.
+func (f *File) Size() int64 { return f.size }
+
+// SHA256 is the hash of the bytes written, in lower-case hex.
+func (f *File) SHA256() string { return hex.EncodeToString(f.hash.Sum(nil)) }
+
+// Close gives the file's room back. It is idempotent and safe for concurrent
+// use; a second call returns nil.
+func (f *File) Close() error {
+	var err error
+	f.once.Do(func() {
+		err = f.file.Close()
+		f.spool.bytes.Add(-f.size)
+		f.spool.files.Add(-1)
+	})
+	return err
+}

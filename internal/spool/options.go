@@ -1,0 +1,24 @@
+package spool
+
+import "errors"
+
+// Options says where uploads go and how much room they may take.
+type Options struct {
+	// Dir is the folder; it is created with mode 0700 when it is missing, and
+	// must not be shared with anything else.
+	Dir string
+	// Capacity is what all open files together may hold, in bytes; 0 leaves
+	// the bound to the file system.
+	Capacity int64
+}
+
+// Validate names the first field that makes no sense.
+func (o Options) Validate() error {
+	switch {
+	case o.Dir == "":
+		return errors.New("spool: dir must be set")
+	case o.Capacity < 0:
+		return errors.New("spool: capacity must not be negative")
+	}
+	return nil
+}

@@ -1,0 +1,110 @@
+package spool
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+
+	"golang.org/x/sys/unix"
+)
+
+// prefix begins the names that files have for an instant where the file system
+// knows no nameless ones.
+const prefix = "upload-"
+
+// ErrFull says that there is no room for an upload: the capacity is used up, or
+// the file system or its quota is. It passes as soon as other files are closed.
+var ErrFull = errors.New("the spool is full")
+
+// Spool makes upload files. It is safe for concurrent use.
+type Spool struct {
+	dir      string
+	capacity int64
+	named    atomic.Bool // O_TMPFILE is not supported here
+	files    atomic.Int64
+	bytes    atomic.Int64
+}
+
+// New prepares the folder and removes what a killed process may have left in it.
+func New(opts Options) (*Spool, error) {
+	if err := opts.Validate(); err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(opts.Dir, 0o700); err != nil {
+		return nil, fmt.Errorf("spool: make the folder: %w", err)
+	}
+	left, err := filepath.Glob(filepath.Join(opts.Dir, prefix+"*"))
+	if err != nil {
+		return nil, fmt.Errorf("spool: list the folder: %w", err)
+	}
+	for _, name := range left {
+		if err := os.Remove(name); err != nil {
+			return nil, fmt.Errorf("spool: remove a file left behind: %w", err)
+		}
+	}
+	return &Spool{dir: opts.Dir, capacity: opts.Capacity}, nil
+}
+
+// Create opens an empty file for reading and writing. The caller closes it.
+func (s *Spool) Create() (*File, error) {
+	f, err := s.open()
+	if err != nil {
+		return nil, fmt.Errorf("spool: create a file: %w", full(err))
+	}
+	s.files.Add(1)
+	return newFile(s, f), nil
+}
+
+// Usage returns how many files are open and how many bytes they hold.
+func (s *Spool) Usage() (files, bytes int64) { return s.files.Load(), s.bytes.Load() }
+
+// open prefers a file that never has a name, and otherwise takes the name away
+// at once.
+func (s *Spool) open() (*os.File, error) {
+	if !s.named.Load() {
+		f, err := s.nameless()
+		if !unsupported(err) {
+			return f, err
+		}
+		s.named.Store(true)
+	}
+	f, err := os.CreateTemp(s.dir, prefix)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.Remove(f.Name()); err != nil {
+		_ = f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// nameless uses O_EXCL so that the file can't be given a name later either.
+func (s *Spool) nameless() (*os.File, error) {
+	for {
+		fd, err := unix.Open(s.dir, unix.O_TMPFILE|unix.O_EXCL|unix.O_RDWR|unix.O_CLOEXEC, 0o600)
+		if errors.Is(err, unix.EINTR) {
+			continue
+		}
+		if err != nil {
+			return nil, &os.PathError{Op: "open", Path: s.dir, Err: err}
+		}
+		return os.NewFile(uintptr(fd), filepath.Join(s.dir, prefix+"nameless")), nil
+	}
+}
+
+// unsupported tells a file system or kernel without O_TMPFILE, which answers
+// in one of these ways (open(2)).
+func unsupported(err error) bool {
+	return errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.EISDIR) || errors.Is(err, unix.EINVAL)
+}
+
+// full turns the ways in which a disk is full into ErrFull.
+func full(err error) error {
+	if errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) {
+		return fmt.Errorf("%w: %w", ErrFull, err)
+	}
+	return err
+}

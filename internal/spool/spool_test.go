@@ -1,0 +1,145 @@
+package spool
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+func setup(t *testing.T, capacity int64) *Spool {
+	t.Helper()
+	s, err := New(Options{Dir: filepath.Join(t.TempDir(), "spool"), Capacity: capacity})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestFileIsHashedAndReadBack(t *testing.T) {
+	t.Parallel()
+	for _, named := range []bool{false, true} {
+		s := setup(t, 0)
+		s.named.Store(named)
+		f, err := s.Create()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 3 {
+			if _, err := f.Write([]byte("abc")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		// sha256 of "abcabcabc", from coreutils' sha256sum.
+		if got := f.SHA256(); got != "76b99ab4be8521d78b19bcff7d1078aabeb477bd134f404094c92cd39f051c3e" {
+			t.Errorf("named %v: SHA256 = %s", named, got)
+		}
+		r, err := f.Rewind()
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := io.ReadAll(r)
+		if err != nil || string(got) != "abcabcabc" {
+			t.Errorf("named %v: read %q, %v", named, got, err)
+		}
+		if names := list(t, s.dir); len(names) != 0 {
+			t.Errorf("named %v: an open upload has a name: %v", named, names)
+		}
+		if files, size := s.Usage(); files != 1 || size != 9 {
+			t.Errorf("named %v: usage %d files, %d bytes", named, files, size)
+		}
+		_ = f.Close()
+		if err := f.Close(); err != nil {
+			t.Errorf("second Close: %v", err)
+		}
+		if files, size := s.Usage(); files != 0 || size != 0 {
+			t.Errorf("named %v: usage after Close %d files, %d bytes", named, files, size)
+		}
+	}
+}
+
+func TestCapacityIsKeptAndRecovers(t *testing.T) {
+	t.Parallel()
+	s := setup(t, 10)
+	a, _ := s.Create()
+	b, _ := s.Create()
+	defer b.Close()
+	if _, err := a.Write(bytes.Repeat([]byte("x"), 8)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Write([]byte("yyy")); !errors.Is(err, ErrFull) {
+		t.Fatalf("write beyond the capacity: %v", err)
+	}
+	_ = a.Close()
+	if _, err := b.Write([]byte("yyy")); err != nil {
+		t.Fatalf("write after room was made: %v", err)
+	}
+}
+
+func TestNewRemovesWhatAKilledProcessLeft(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, prefix+"123"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := New(Options{Dir: dir}); err != nil {
+		t.Fatal(err)
+	}
+	if names := list(t, dir); len(names) != 0 {
+		t.Errorf("left: %v", names)
+	}
+}
+
+func TestDiskFullIsErrFull(t *testing.T) {
+	t.Parallel()
+	for _, errno := range []unix.Errno{unix.ENOSPC, unix.EDQUOT} {
+		err := full(&os.PathError{Op: "write", Path: "x", Err: errno})
+		if !errors.Is(err, ErrFull) || !errors.Is(err, errno) {
+			t.Errorf("%v: %v", errno, err)
+		}
+	}
+	// A descriptor that really answers ENOSPC, and the room given back.
+	dev, err := os.OpenFile("/dev/full", os.O_RDWR, 0)
+	if err != nil {
+		t.Skip("no /dev/full here:", err)
+	}
+	s := setup(t, 0)
+	f := newFile(s, dev)
+	s.files.Add(1)
+	if _, err := f.Write([]byte("abc")); !errors.Is(err, ErrFull) {
+		t.Errorf("write to a full disk: %v", err)
+	}
+	_ = f.Close()
+	if files, size := s.Usage(); files != 0 || size != 0 {
+		t.Errorf("usage after Close: %d files, %d bytes", files, size)
+	}
+}
+
+func TestOptions(t *testing.T) {
+	t.Parallel()
+	for name, opts := range map[string]Options{
+		"no folder":         {},
+		"negative capacity": {Dir: "x", Capacity: -1},
+	} {
+		if _, err := New(opts); err == nil {
+			t.Errorf("%s: accepted", name)
+		}
+	}
+}
+
+func list(t *testing.T, dir string) []string {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names
+}
