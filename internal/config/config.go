@@ -16,18 +16,19 @@ type Config struct {
 	Models      []string `yaml:"models"`      // folders of models, besides those built in
 	ONNXRuntime string   `yaml:"onnxruntime"` // path of the shared library; empty: where set-up put it
 
-	Inference  Inference         `yaml:"inference"`
-	Decoder    Decoder           `yaml:"decoder"`
-	Limits     preprocess.Limits `yaml:"limits"`
-	Upload     Upload            `yaml:"upload"`
-	Plans      Plans             `yaml:"plans"`
-	Anonymous  Anonymous         `yaml:"unauthenticated"`
-	Retention  Retention         `yaml:"retention"`
-	Log        Log               `yaml:"log"`
-	Deadline   time.Duration     `yaml:"deadline"`        // of one analysis, from the end of its upload
-	Drain      time.Duration     `yaml:"drain"`           // for what runs when the service is told to stop
-	Proxies    []string          `yaml:"trusted_proxies"` // addresses or CIDR networks whose X-Forwarded-For is believed
-	KeepUpload bool              `yaml:"keep_uploads"`    // keeps uploads in the data folder after their analysis
+	Inference   Inference         `yaml:"inference"`
+	Decoder     Decoder           `yaml:"decoder"`
+	Limits      preprocess.Limits `yaml:"limits"`
+	Upload      Upload            `yaml:"upload"`
+	Jobs        Jobs              `yaml:"jobs"`
+	Plans       Plans             `yaml:"plans"`
+	Anonymous   Anonymous         `yaml:"unauthenticated"`
+	Retention   Retention         `yaml:"retention"`
+	Log         Log               `yaml:"log"`
+	Deadline    time.Duration     `yaml:"deadline"`        // of an analysis that a client waits for, from the end of its upload
+	Drain       time.Duration     `yaml:"drain"`           // for what runs when the service is told to stop
+	Proxies     []string          `yaml:"trusted_proxies"` // addresses or CIDR networks whose X-Forwarded-For is believed
+	KeepUploads bool              `yaml:"keep_uploads"`    // keeps uploads in the data folder after their analysis
 }
 
 // Inference sizes the pool of ONNX Runtime sessions.
@@ -49,6 +50,14 @@ type Upload struct {
 	Form        Size          `yaml:"form"`         // of everything around it
 	IdleTimeout time.Duration `yaml:"idle_timeout"` // without a byte, then the client is cut off
 	MinimumRate Size          `yaml:"minimum_rate"` // bytes in a second, over the whole body; 0: any
+	Parallel    int           `yaml:"parallel"`     // received at the same time; further ones are told to come back
+}
+
+// Jobs bounds asynchronous work.
+type Jobs struct {
+	Workers  int           `yaml:"workers"`  // jobs analysed at the same time
+	Queue    int           `yaml:"queue"`    // jobs waiting; further ones are told to come back
+	Deadline time.Duration `yaml:"deadline"` // of one job, from its start
 }
 
 // Plans are the contract's plans.
@@ -87,9 +96,10 @@ func Default() Config {
 	plans := account.DefaultPlans()
 	return Config{
 		Listen: "127.0.0.1:8080", Data: "data", Provider: "auto",
-		Decoder:   Decoder{Timeout: time.Minute, Memory: 4 * GiB},
+		Decoder:   Decoder{Timeout: time.Minute, Memory: 8 * GiB},
 		Limits:    preprocess.DefaultLimits(),
-		Upload:    Upload{Size: 100 * MiB, Form: MiB, IdleTimeout: 30 * time.Second, MinimumRate: 4 * KiB},
+		Upload:    Upload{Size: 100 * MiB, Form: MiB, IdleTimeout: 30 * time.Second, MinimumRate: 4 * KiB, Parallel: 64},
+		Jobs:      Jobs{Workers: 4, Queue: 256, Deadline: 10 * time.Minute},
 		Plans:     Plans{Free: plans[0], Starter: plans[1], Pro: plans[2]},
 		Anonymous: Anonymous{RequestsPerMinute: 60},
 		Retention: Retention{Results: 30 * 24 * time.Hour, Interval: time.Hour},

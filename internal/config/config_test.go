@@ -31,7 +31,7 @@ func TestDefaultsAreTheContracts(t *testing.T) {
 	assert.Equal(t, 60, c.Anonymous.RequestsPerMinute)
 	assert.Equal(t, account.DefaultPlans(), c.Plans.List())
 	assert.Equal(t, preprocess.DefaultLimits(), c.Limits)
-	assert.False(t, c.KeepUpload)
+	assert.False(t, c.KeepUploads)
 	assert.Empty(t, c.Proxies)
 }
 
@@ -44,7 +44,8 @@ onnxruntime: /lib/libonnxruntime.so
 inference: {sessions: 2, threads: 3}
 decoder: {children: 4, timeout: 5s, memory: 2GiB}
 limits: {pixels: 1000000, duration: 10m, frames: 8}
-upload: {size: 1048576, form: 64KiB, idle_timeout: 10s, minimum_rate: 0}
+upload: {size: 1048576, form: 64KiB, idle_timeout: 10s, minimum_rate: 0, parallel: 9}
+jobs: {workers: 2, queue: 3, deadline: 4m}
 plans:
   free: {requests_per_minute: 7}
   pro: {scans: 5, period: lifetime, daily: 3, async: false}
@@ -63,14 +64,15 @@ keep_uploads: true
 	want.Inference = Inference{Sessions: 2, Threads: 3}
 	want.Decoder = Decoder{Children: 4, Timeout: 5 * time.Second, Memory: 2 * GiB}
 	want.Limits.Pixels, want.Limits.Duration, want.Limits.Frames = 1_000_000, 10*time.Minute, 8
-	want.Upload = Upload{Size: MiB, Form: 64 * KiB, IdleTimeout: 10 * time.Second}
+	want.Upload = Upload{Size: MiB, Form: 64 * KiB, IdleTimeout: 10 * time.Second, Parallel: 9}
+	want.Jobs = Jobs{Workers: 2, Queue: 3, Deadline: 4 * time.Minute}
 	want.Plans.Free.RequestsPerMinute = 7
 	want.Plans.Pro = account.Plan{Name: "pro", RequestsPerMinute: 60, Daily: 3, Scans: 5, Period: account.Lifetime}
 	want.Anonymous.RequestsPerMinute = 30
 	want.Retention.Results = 24 * time.Hour
 	want.Log = Log{Level: "debug", Format: "text"}
 	want.Deadline, want.Drain = 90*time.Second, 90*time.Second
-	want.Proxies, want.KeepUpload = []string{"10.0.0.0/8", "::1"}, true
+	want.Proxies, want.KeepUploads = []string{"10.0.0.0/8", "::1"}, true
 	assert.Equal(t, want, c)
 }
 

@@ -14,7 +14,7 @@ import (
 // configuration file.
 func (c Config) Validate() error {
 	for _, check := range []func() error{
-		c.validateService, c.validateDecoder, c.validateUpload, c.validateTimes, c.validateProxies, c.Limits.Validate,
+		c.validateService, c.validateDecoder, c.validateUpload, c.validateJobs, c.validateTimes, c.validateProxies, c.Limits.Validate,
 	} {
 		if err := check(); err != nil {
 			return err
@@ -76,7 +76,20 @@ func (c Config) validateUpload() error {
 	if err := between("upload.minimum_rate", c.Upload.MinimumRate, 0, GiB); err != nil {
 		return err
 	}
+	if err := between("upload.parallel", c.Upload.Parallel, 1, 65536); err != nil {
+		return err
+	}
 	return duration("upload.idle_timeout", c.Upload.IdleTimeout, 100*time.Millisecond, time.Hour)
+}
+
+func (c Config) validateJobs() error {
+	if err := between("jobs.workers", c.Jobs.Workers, 1, 1024); err != nil {
+		return err
+	}
+	if err := between("jobs.queue", c.Jobs.Queue, 1, 1_000_000); err != nil {
+		return err
+	}
+	return duration("jobs.deadline", c.Jobs.Deadline, time.Second, 24*time.Hour)
 }
 
 func (c Config) validateTimes() error {

@@ -40,6 +40,9 @@ func Judge(ctx context.Context, d Detector, t Task, p inference.Priority) (accou
 	if err != nil {
 		return account.Outcome{}, err
 	}
+	if err := t.File.Keep(t.ID); err != nil {
+		return account.Outcome{}, err
+	}
 	result, err := d.Detect(ctx, inference.Request{
 		File: file, Size: t.File.Size(), Declared: t.Declared,
 		Sensitivity: t.Sensitivity, Account: t.Account, Priority: p,

@@ -7,6 +7,8 @@ type Options struct {
 	// Dir is the folder; it is created with mode 0700 when it is missing, and
 	// must not be shared with anything else.
 	Dir string
+	// Keep is the folder for uploads that are kept; empty: none is.
+	Keep string
 	// Capacity is what all open files together may hold, in bytes; 0 leaves
 	// the bound to the file system.
 	Capacity int64

@@ -21,6 +21,7 @@ var ErrFull = errors.New("the spool is full")
 // Spool makes upload files. It is safe for concurrent use.
 type Spool struct {
 	dir      string
+	keep     string
 	capacity int64
 	named    atomic.Bool // O_TMPFILE is not supported here
 	files    atomic.Int64
@@ -35,6 +36,11 @@ func New(opts Options) (*Spool, error) {
 	if err := os.MkdirAll(opts.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("spool: make the folder: %w", err)
 	}
+	if opts.Keep != "" {
+		if err := os.MkdirAll(opts.Keep, 0o700); err != nil {
+			return nil, fmt.Errorf("spool: make the folder of kept uploads: %w", err)
+		}
+	}
 	left, err := filepath.Glob(filepath.Join(opts.Dir, prefix+"*"))
 	if err != nil {
 		return nil, fmt.Errorf("spool: list the folder: %w", err)
@@ -44,7 +50,7 @@ func New(opts Options) (*Spool, error) {
 			return nil, fmt.Errorf("spool: remove a file left behind: %w", err)
 		}
 	}
-	return &Spool{dir: opts.Dir, capacity: opts.Capacity}, nil
+	return &Spool{dir: opts.Dir, keep: opts.Keep, capacity: opts.Capacity}, nil
 }
 
 // Create opens an empty file for reading and writing. The caller closes it.

@@ -143,3 +143,34 @@ func list(t *testing.T, dir string) []string {
 	}
 	return names
 }
+
+// Operators who have to show what was judged keep uploads; everybody else must
+// find nothing of them.
+func TestKeep(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for _, keep := range []string{"", filepath.Join(dir, "uploads")} {
+		s, err := New(Options{Dir: filepath.Join(dir, "spool"), Keep: keep})
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := s.Create()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		if _, err := f.Write([]byte("abc")); err != nil {
+			t.Fatal(err)
+		}
+		if err := f.Keep("det_1"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := os.ReadFile(filepath.Join(dir, "uploads", "det_1"))
+	if err != nil || string(got) != "abc" {
+		t.Errorf("kept %q, %v", got, err)
+	}
+	if names := list(t, filepath.Join(dir, "spool")); len(names) != 0 {
+		t.Errorf("the spool holds %v", names)
+	}
+}
