@@ -1,7 +1,7 @@
 # Two commands: make run starts the service, make test checks everything.
 # Both set the machine up first; scripts/setup says what it installs and why.
 
-TAGS      := gocv_specific_modules,gocv_videoio
+TAGS      := gocv_specific_modules,gocv_videoio,nodynamic
 TEST_TAGS := $(TAGS),matprofile
 LISTEN    ?= 127.0.0.1:8080
 DATA      ?= data

@@ -272,7 +272,9 @@ func TestStates(t *testing.T) {
 // Beyond the contract: the cards of the models, and the document.
 func TestModelsAndDocument(t *testing.T) {
 	t.Parallel()
-	s := setup(t, config{api: func(o *api.Options) { o.Models = []models.Card{{Name: "one", SHA256: "abc"}} }})
+	s := setup(t, config{api: func(o *api.Options) {
+		o.Models = func() []models.Card { return []models.Card{{Name: "one", SHA256: "abc"}} }
+	}})
 	a := s.get(s.key("free"), "/v1/models").ok(200)
 	a.fields("models")
 	if !strings.Contains(string(a.raw), `"name":"one"`) || !strings.Contains(string(a.raw), `"sha256":"abc"`) {

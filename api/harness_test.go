@@ -22,6 +22,7 @@ import (
 	"deepfaked/internal/job"
 	"deepfaked/internal/spool"
 	"deepfaked/internal/store"
+	"deepfaked/models"
 	"deepfaked/preprocess"
 )
 
@@ -162,6 +163,8 @@ func (s *service) start(cfg config) {
 	limits.Now = s.clock.Now
 	limiter, err := account.NewLimiter(limits)
 	must(s.t, err)
+	addresses, err := account.NewLimiter(limits)
+	must(s.t, err)
 	s.runner, err = job.New(job.Deps{
 		Detector: s.detector, Books: s.ledger, Sentence: api.Sentence, Logger: logger,
 	}, cfg.jobs)
@@ -169,6 +172,7 @@ func (s *service) start(cfg config) {
 	opts := api.DefaultOptions()
 	opts.Listen = "127.0.0.1:0"
 	opts.Detector, opts.Accounts, opts.Limiter = s.detector, s.ledger, limiter
+	opts.Addresses, opts.Models = addresses, func() []models.Card { return nil }
 	opts.Jobs, opts.Spool, opts.Logger = s.runner, s.spool, logger
 	opts.FileBytes, opts.FormBytes = 1<<20, 64<<10
 	opts.Pace.LingerTime = 2 * time.Second

@@ -164,7 +164,7 @@ func TestShutdownDuringUpload(t *testing.T) {
 	key := s.key("pro")
 	u := s.begin(key, zeros(1<<19))
 	u.write(1000)
-	s.untilRefused(key)
+	s.receiving()
 	stopped := make(chan error, 1)
 	go func() { stopped <- s.stop() }()
 	u.answer().wantShutdown()

@@ -224,8 +224,10 @@ func TestUploadsAreBounded(t *testing.T) {
 	s := setup(t, config{api: func(o *api.Options) { o.Uploads, o.UploadRetry = 1, 9*time.Second }})
 	key := s.key("pro")
 	slow := s.begin(key, photo())
-	slow.write(100)
-	a := s.untilRefused(key)
+	slow.write(len(slow.body) - 1)
+	s.receiving()
+	a := s.detect(key, photo())
+	a.want(429, "rate_limited")
 	if a.body["retry_after"] != 9.0 {
 		t.Errorf("retry_after is %v", a.body["retry_after"])
 	}

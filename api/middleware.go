@@ -145,10 +145,10 @@ func (s *Server) limit(c *gin.Context) {
 	call := from(c)
 	whose := "The address's limit for requests without a valid API key is used up."
 	if a := call.account; a != nil {
-		call.decision = s.opts.Limiter.Allow("account "+a.ID, a.Plan.RequestsPerMinute)
+		call.decision = s.opts.Limiter.Allow(a.ID, a.Plan.RequestsPerMinute)
 		whose = "The plan's limit of requests per minute is used up."
 	} else {
-		call.decision = s.opts.Limiter.Allow("address "+address(c), s.opts.AddressPerMinute)
+		call.decision = s.opts.Addresses.Allow(address(c), s.opts.AddressPerMinute)
 	}
 	if !call.decision.Allowed {
 		s.fail(c, &problem{code: rateLimited, message: whose, retryAfter: call.decision.Reset})

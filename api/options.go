@@ -66,13 +66,14 @@ type Jobs interface {
 // Options is what a Server is made of. DefaultOptions fills in all but the
 // dependencies.
 type Options struct {
-	Detector Detector
-	Accounts Accounts
-	Limiter  Limiter
-	Jobs     Jobs
-	Spool    *spool.Spool
-	Logger   *slog.Logger
-	Models   []models.Card // shown by /v1/models
+	Detector  Detector
+	Accounts  Accounts
+	Limiter   Limiter // of accounts
+	Addresses Limiter // of requests without a valid key; apart, so that a flood of addresses can't push accounts out
+	Jobs      Jobs
+	Spool     *spool.Spool
+	Logger    *slog.Logger
+	Models    func() []models.Card // in use; shown by /v1/models
 
 	Listen         string   // address; port 0 lets the system choose
 	TrustedProxies []string // addresses and networks whose X-Forwarded-For is believed
@@ -109,8 +110,8 @@ func DefaultOptions() Options {
 
 // Validate names the first field that is missing or makes no sense.
 func (o Options) Validate() error {
-	if o.Detector == nil || o.Accounts == nil || o.Limiter == nil || o.Jobs == nil || o.Spool == nil || o.Logger == nil {
-		return errors.New("api: detector, accounts, limiter, jobs, spool and logger must be set")
+	if o.Detector == nil || o.Accounts == nil || o.Limiter == nil || o.Addresses == nil || o.Models == nil || o.Jobs == nil || o.Spool == nil || o.Logger == nil {
+		return errors.New("api: detector, accounts, limiter, addresses, models, jobs, spool and logger must be set")
 	}
 	for _, field := range []struct {
 		name  string

@@ -50,7 +50,7 @@ func (s *Server) usage(c *gin.Context) {
 
 // models answers GET /v1/models.
 func (s *Server) models(c *gin.Context) {
-	cards := s.opts.Models
+	cards := s.opts.Models()
 	if cards == nil {
 		cards = []models.Card{}
 	}

@@ -89,14 +89,13 @@ func (u *upload) ended() {
 	}
 }
 
-// untilRefused submits until the service has no place for another upload.
-func (s *service) untilRefused(key string) answer {
-	s.t.Helper()
+// receiving waits until the server is taking an upload in.
+func (s *service) receiving() {
 	for {
-		if a := s.detect(key, photo()); a.status != http.StatusOK {
-			a.want(429, "rate_limited")
-			return a
+		if files, _ := s.spool.Usage(); files > 0 {
+			return
 		}
+		runtime.Gosched()
 	}
 }
 
