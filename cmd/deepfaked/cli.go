@@ -1,0 +1,98 @@
+package main
+
+import (
+	"strings"
+	"time"
+
+	"github.com/alecthomas/kong"
+
+	"deepfaked/internal/config"
+)
+
+const description = "Detects deepfakes in images, sound and video, on this machine alone."
+
+// cli is the command line. Operators' scripts rely on its words.
+type cli struct {
+	Serve  serveCommand  `cmd:"" help:"Serve the HTTP interface."`
+	Detect detectCommand `cmd:"" help:"Judge files without a server."`
+	Keys   struct {
+		Create keysCreate `cmd:"" help:"Make a key, and its account when it is new. Prints the key, once."`
+		List   keysList   `cmd:"" help:"List accounts and keys."`
+		Revoke keysRevoke `cmd:"" help:"Revoke a key."`
+	} `cmd:"" help:"Administer API keys."`
+	Models struct {
+		List   modelsList   `cmd:"" help:"List the models that would be used, with what was measured."`
+		Verify modelsVerify `cmd:"" help:"Check every model: card, checksum, shapes and self-test."`
+	} `cmd:"" help:"Look at models."`
+	Decode decodeCommand `cmd:"" hidden:""`
+}
+
+// Pointers tell a flag that was not given from one that was: the order is flag,
+// environment, configuration file, default.
+
+// configFlags choose the configuration.
+type configFlags struct {
+	Config string  `env:"DEEPFAKED_CONFIG" placeholder:"FILE" help:"YAML file; flags and environment go before it (default: none)."`
+	Log    logFlag `embed:"" prefix:"log-"`
+}
+
+type logFlag struct {
+	Level  *string `env:"DEEPFAKED_LOG_LEVEL" placeholder:"LEVEL" help:"debug, info, warn or error (default: ${log_level})."`
+	Format *string `env:"DEEPFAKED_LOG_FORMAT" placeholder:"FORMAT" help:"json or text (default: ${log_format})."`
+}
+
+// dataFlag names the data folder.
+type dataFlag struct {
+	Data *string `env:"DEEPFAKED_DATA" placeholder:"DIR" help:"Folder of the database and of temporary files (default: ${data})."`
+}
+
+// engineFlags choose what judges, and on what.
+type engineFlags struct {
+	Provider    *string  `env:"DEEPFAKED_PROVIDER" placeholder:"NAME" help:"auto, cpu or cuda; cuda never falls back to the CPU (default: ${provider})."`
+	Models      []string `env:"DEEPFAKED_MODELS" sep:":" placeholder:"DIR" help:"Folder of further models; may be repeated, and is separated by colons in the environment (default: none)."`
+	ONNXRuntime *string  `name:"onnxruntime" env:"DEEPFAKED_ONNXRUNTIME" placeholder:"PATH" help:"ONNX Runtime's shared library (default: where set-up put it)."`
+	Sessions    *int     `env:"DEEPFAKED_SESSIONS" placeholder:"N" help:"ONNX Runtime sessions for each model (default: chosen by the provider)."`
+	Threads     *int     `env:"DEEPFAKED_THREADS" placeholder:"N" help:"Threads of a session (default: sessions times threads is the number of cores)."`
+	Children    *int     `name:"decoders" env:"DEEPFAKED_DECODERS" placeholder:"N" help:"Decoder processes (default: one for each core)."`
+}
+
+func set[T any](field *T, flag *T) {
+	if flag != nil {
+		*field = *flag
+	}
+}
+
+func (f configFlags) load() (config.Config, error) {
+	c := config.Default()
+	if f.Config != "" {
+		var err error
+		if c, err = config.Load(f.Config); err != nil {
+			return c, err
+		}
+	}
+	set(&c.Log.Level, f.Log.Level)
+	set(&c.Log.Format, f.Log.Format)
+	return c, nil
+}
+
+func (f engineFlags) lay(c *config.Config) {
+	set(&c.Provider, f.Provider)
+	set(&c.ONNXRuntime, f.ONNXRuntime)
+	set(&c.Inference.Sessions, f.Sessions)
+	set(&c.Inference.Threads, f.Threads)
+	set(&c.Decoder.Children, f.Children)
+	if len(f.Models) > 0 {
+		c.Models = f.Models
+	}
+}
+
+// defaults are the values that --help shows, those of the configuration.
+func defaults() kong.Vars {
+	c := config.Default()
+	short := func(d time.Duration) string { return strings.TrimSuffix(d.String(), "0s") }
+	return kong.Vars{
+		"listen": c.Listen, "data": c.Data, "provider": c.Provider,
+		"log_level": c.Log.Level, "log_format": c.Log.Format,
+		"deadline": short(c.Deadline), "drain": short(c.Drain),
+	}
+}

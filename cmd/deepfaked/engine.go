@@ -1,0 +1,154 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"runtime"
+
+	"deepfaked/inference"
+	"deepfaked/inference/face"
+	"deepfaked/inference/ort"
+	"deepfaked/internal/config"
+	"deepfaked/models"
+	"deepfaked/preprocess"
+)
+
+// maxBatch is the largest batch of any model: beyond it a CPU gains nothing, and
+// a longer batch makes others wait.
+const maxBatch = 8
+
+// engine is everything that judges: decoder children, sessions, scheduler and
+// detector.
+type engine struct {
+	detector *inference.Detector
+	cards    []models.Card
+	provider string
+	closers
+}
+
+// loadModels reads the built-in models and those of the operator's folders.
+func loadModels(cfg config.Config) ([]*models.Model, error) {
+	all, err := models.Builtin()
+	if err != nil {
+		return nil, fmt.Errorf("the built-in models: %w", err)
+	}
+	for _, dir := range cfg.Models {
+		own, err := models.LoadDir(dir)
+		if err != nil {
+			return nil, fmt.Errorf("the models in %s: %w", dir, err)
+		}
+		all = append(all, own...)
+	}
+	seen := map[string]bool{}
+	for _, m := range all {
+		if seen[m.Card.Name] {
+			return nil, fmt.Errorf("two models are called %s; a name must be unique", m.Card.Name)
+		}
+		seen[m.Card.Name] = true
+	}
+	return all, nil
+}
+
+// openEngine starts everything that judges. The caller closes it.
+func openEngine(ctx context.Context, cfg config.Config, logger *slog.Logger) (_ *engine, err error) {
+	e := &engine{}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, e.Close())
+		}
+	}()
+	loaded, err := loadModels(cfg)
+	if err != nil {
+		return nil, err
+	}
+	faces, err := faceFinder()
+	if err != nil {
+		return nil, err
+	}
+	environment, err := openRuntime(cfg, logger)
+	if err != nil {
+		return nil, err
+	}
+	e.onClose(environment.Close)
+	scheduler, err := schedule(ctx, environment, loaded, logger)
+	if err != nil {
+		return nil, err
+	}
+	e.onClose(func() error { scheduler.Close(); return nil })
+	pool, err := openPool(cfg, logger)
+	if err != nil {
+		return nil, err
+	}
+	e.onClose(pool.Close)
+	e.provider = string(environment.Provider())
+	for _, m := range loaded {
+		e.cards = append(e.cards, m.Card)
+	}
+	parts := inference.Parts{Decoder: pool, Scheduler: scheduler, Faces: faces, Cards: e.cards, Provider: e.provider}
+	opts := inference.DefaultDetectorOptions()
+	opts.Parallel = 2 * children(cfg)
+	e.detector, err = inference.NewDetector(parts, opts)
+	return e, err
+}
+
+func faceFinder() (*face.Finder, error) {
+	cascade, err := models.FaceCascade()
+	if err != nil {
+		return nil, err
+	}
+	return face.NewFinder(cascade, face.DefaultOptions())
+}
+
+func openRuntime(cfg config.Config, logger *slog.Logger) (*ort.Environment, error) {
+	opts := ort.DefaultOptions()
+	opts.Library, opts.Provider, opts.Logger = cfg.ONNXRuntime, ort.Provider(cfg.Provider), logger
+	opts.Sessions, opts.IntraOpThreads = cfg.Inference.Sessions, cfg.Inference.Threads
+	return ort.Open(opts)
+}
+
+// schedule makes the sessions, proves each by its card's self-test, and hands
+// them to a scheduler.
+func schedule(ctx context.Context, env *ort.Environment, loaded []*models.Model, logger *slog.Logger) (*inference.Scheduler, error) {
+	var executors []inference.Executor
+	for _, m := range loaded {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		sessions, err := env.NewSessions(m, maxBatch)
+		if err != nil {
+			return nil, err
+		}
+		if err := ort.Golden(sessions[0], m.Card); err != nil {
+			return nil, err
+		}
+		for i, s := range sessions {
+			if i == len(executors) {
+				executors = append(executors, inference.Executor{})
+			}
+			executors[i][m.Card.Name] = s
+		}
+		logger.Info("model ready", "model", m.Card.Name, "version", m.Card.Version, "task", m.Card.Task)
+	}
+	return inference.NewScheduler(inference.DefaultSchedulerOptions(), executors)
+}
+
+func children(cfg config.Config) int {
+	if cfg.Decoder.Children > 0 {
+		return cfg.Decoder.Children
+	}
+	return runtime.GOMAXPROCS(0)
+}
+
+func openPool(cfg config.Config, logger *slog.Logger) (*preprocess.Pool, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("find the own program to start decoders: %w", err)
+	}
+	opts := preprocess.DefaultPoolOptions()
+	opts.Limits, opts.Children, opts.Command = cfg.Limits, children(cfg), []string{self, "decode"}
+	opts.Timeout, opts.MemoryBytes, opts.Logger = cfg.Decoder.Timeout, uint64(max(cfg.Decoder.Memory, 0)), logger //nolint:gosec // not negative
+	return preprocess.NewPool(opts)
+}

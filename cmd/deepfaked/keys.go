@@ -1,0 +1,103 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"text/tabwriter"
+	"time"
+
+	"deepfaked/internal/account"
+	"deepfaked/internal/config"
+	"deepfaked/internal/store"
+)
+
+type keysCreate struct {
+	configFlags
+	dataFlag
+	Account string `required:"" placeholder:"NAME" env:"DEEPFAKED_ACCOUNT" help:"Account that the key belongs to; its keys share its quota."`
+	Plan    string `required:"" placeholder:"PLAN" env:"DEEPFAKED_PLAN" help:"free, starter or pro."`
+}
+
+type keysList struct {
+	configFlags
+	dataFlag
+}
+
+type keysRevoke struct {
+	configFlags
+	dataFlag
+	Key string `arg:"" name:"key-or-id" help:"The key itself, or its id as keys list shows it."`
+}
+
+// withLedger opens the books for one command.
+func withLedger(ctx context.Context, flags configFlags, data dataFlag, fn func(*account.Ledger) error) (err error) {
+	cfg, err := flags.load()
+	if err != nil {
+		return err
+	}
+	set(&cfg.Data, data.Data)
+	if err := cfg.Validate(); err != nil {
+		return err
+	}
+	books, err := store.Open(ctx, cfg.Data, store.DefaultOptions())
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, books.Close()) }()
+	ledger, err := account.New(books, ledgerOptions(cfg))
+	if err != nil {
+		return err
+	}
+	return fn(ledger)
+}
+
+func ledgerOptions(cfg config.Config) account.Options {
+	opts := account.DefaultOptions()
+	opts.Plans = cfg.Plans.List()
+	return opts
+}
+
+func (c *keysCreate) run(ctx context.Context, to streams) error {
+	return withLedger(ctx, c.configFlags, c.dataFlag, func(l *account.Ledger) error {
+		key, err := l.CreateKey(ctx, c.Account, c.Plan)
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintln(to.out, key.Token)
+		return err
+	})
+}
+
+func (c *keysList) run(ctx context.Context, to streams) error {
+	return withLedger(ctx, c.configFlags, c.dataFlag, func(l *account.Ledger) error {
+		keys, err := l.ListKeys(ctx)
+		if err != nil {
+			return err
+		}
+		table := tabwriter.NewWriter(to.out, 0, 0, 2, ' ', 0)
+		_, _ = fmt.Fprintln(table, "ID\tACCOUNT\tPLAN\tCREATED\tREVOKED")
+		for _, k := range keys {
+			revoked := "-"
+			if !k.Revoked.IsZero() {
+				revoked = k.Revoked.UTC().Format(time.RFC3339)
+			}
+			_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", k.ID, k.Account, k.Plan, k.Created.UTC().Format(time.RFC3339), revoked)
+		}
+		return table.Flush()
+	})
+}
+
+func (c *keysRevoke) run(ctx context.Context, to streams) error {
+	return withLedger(ctx, c.configFlags, c.dataFlag, func(l *account.Ledger) error {
+		key, err := l.RevokeKey(ctx, c.Key)
+		if errors.Is(err, account.ErrKeyNotFound) {
+			return errors.New("no such key; keys list shows the ids of all keys")
+		}
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(to.out, "Revoked key %s of account %s.\n", key.ID, key.Account)
+		return err
+	})
+}

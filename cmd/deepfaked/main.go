@@ -1,0 +1,82 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/alecthomas/kong"
+)
+
+// Exit codes.
+const (
+	exitOK     = 0
+	exitFailed = 1
+	exitUsage  = 2
+)
+
+func main() {
+	os.Exit(run(context.Background(), os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// streams are where a command writes: results to out, everything else to err.
+type streams struct{ out, err io.Writer }
+
+// command is one subcommand.
+type command interface {
+	run(ctx context.Context, to streams) error
+}
+
+// errQuiet ends the program with code 1 where everything has been said already.
+var errQuiet = errors.New("")
+
+// usageError is a wrong command line.
+type usageError struct{ error }
+
+// run is the program. It returns the exit code.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	to := streams{out: stdout, err: stderr}
+	chosen, code, done := parse(args, to)
+	if done {
+		return code
+	}
+	err := chosen.run(ctx, to)
+	var usage usageError
+	switch {
+	case err == nil:
+		return exitOK
+	case errors.As(err, &usage):
+		_, _ = fmt.Fprintln(stderr, "deepfaked:", err)
+		return exitUsage
+	case !errors.Is(err, errQuiet):
+		_, _ = fmt.Fprintln(stderr, "deepfaked:", err)
+	}
+	return exitFailed
+}
+
+// parse finds the subcommand. done says that help or an error was printed and
+// the program ends with code.
+func parse(args []string, to streams) (chosen command, code int, done bool) {
+	cli := &cli{}
+	exited := -1
+	parser, err := kong.New(cli, kong.Name("deepfaked"), kong.Description(description), kong.Vars(defaults()),
+		kong.Writers(to.out, to.err), kong.Exit(func(code int) { exited = code }), kong.ConfigureHelp(kong.HelpOptions{Compact: true}))
+	if err != nil {
+		_, _ = fmt.Fprintln(to.err, "deepfaked:", err)
+		return nil, exitFailed, true
+	}
+	if len(args) == 0 {
+		args = []string{"--help"}
+	}
+	parsed, err := parser.Parse(args)
+	switch {
+	case exited >= 0:
+		return nil, exited, true
+	case err != nil:
+		_, _ = fmt.Fprintf(to.err, "deepfaked: %v; see deepfaked --help\n", err)
+		return nil, exitUsage, true
+	}
+	return parsed.Selected().Target.Addr().Interface().(command), 0, false
+}

@@ -1,0 +1,73 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"deepfaked/internal/config"
+)
+
+type serveCommand struct {
+	configFlags
+	dataFlag
+	engineFlags
+	Listen      *string        `env:"DEEPFAKED_LISTEN" placeholder:"ADDR" help:"host:port to serve on; port 0 takes a free one, which the first log line names (default: ${listen})."`
+	Deadline    *time.Duration `env:"DEEPFAKED_DEADLINE" placeholder:"TIME" help:"For an analysis that a client waits for (default: ${deadline})."`
+	Drain       *time.Duration `env:"DEEPFAKED_DRAIN" placeholder:"TIME" help:"For what still runs when the service is told to stop (default: ${drain})."`
+	KeepUploads *bool          `name:"keep-uploads" env:"DEEPFAKED_KEEP_UPLOADS" help:"Keep every analysed upload in the data folder (default: uploads are deleted)."`
+}
+
+func (c *serveCommand) settings() (config.Config, error) {
+	cfg, err := c.load()
+	if err != nil {
+		return cfg, err
+	}
+	c.lay(&cfg)
+	set(&cfg.Listen, c.Listen)
+	set(&cfg.Data, c.Data)
+	set(&cfg.Deadline, c.Deadline)
+	set(&cfg.Drain, c.Drain)
+	set(&cfg.KeepUploads, c.KeepUploads)
+	return cfg, cfg.Validate()
+}
+
+// run serves until ctx ends or the process is told to stop. A second signal
+// ends the process at once.
+func (c *serveCommand) run(ctx context.Context, to streams) error {
+	cfg, err := c.settings()
+	if err != nil {
+		return err
+	}
+	ctx, restore := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer restore()
+	defer context.AfterFunc(ctx, restore)()
+	logger := newLogger(to.err, cfg.Log)
+	s, err := newService(ctx, cfg, logger)
+	if err != nil {
+		return err
+	}
+	err = s.serve(ctx)
+	if err = errors.Join(err, s.Close()); err == nil {
+		logger.Info("stopped")
+	}
+	return err
+}
+
+// newLogger writes to w. The configuration has been validated.
+func newLogger(w io.Writer, cfg config.Log) *slog.Logger {
+	opts := &slog.HandlerOptions{}
+	var level slog.Level
+	if level.UnmarshalText([]byte(cfg.Level)) == nil {
+		opts.Level = level
+	}
+	if cfg.Format == "text" {
+		return slog.New(slog.NewTextHandler(w, opts))
+	}
+	return slog.New(slog.NewJSONHandler(w, opts))
+}

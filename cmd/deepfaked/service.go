@@ -1,0 +1,229 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"deepfaked/api"
+	"deepfaked/inference"
+	"deepfaked/internal/account"
+	"deepfaked/internal/config"
+	"deepfaked/internal/job"
+	"deepfaked/internal/spool"
+	"deepfaked/internal/store"
+	"deepfaked/models"
+)
+
+// service is one server with all that it needs, but for the engine, which takes
+// seconds to start and is loaded while the address is bound already.
+type service struct {
+	cfg    config.Config
+	logger *slog.Logger
+	ledger *account.Ledger
+	judge  *late
+	jobs   *job.Runner
+	server *api.Server
+	closers
+}
+
+// closers end what was opened, in reverse order.
+type closers []func() error
+
+func (c *closers) onClose(fn func() error) { *c = append(*c, fn) }
+
+// Close is idempotent.
+func (c *closers) Close() error {
+	var errs []error
+	for i := len(*c) - 1; i >= 0; i-- {
+		errs = append(errs, (*c)[i]())
+	}
+	*c = nil
+	return errors.Join(errs...)
+}
+
+// late is a detector that may not be there yet.
+type late struct{ engine atomic.Pointer[engine] }
+
+// Detect implements api.Detector.
+func (l *late) Detect(ctx context.Context, r inference.Request) (inference.Result, error) {
+	if e := l.engine.Load(); e != nil {
+		return e.detector.Detect(ctx, r)
+	}
+	return inference.Result{}, errors.New("the models are not loaded")
+}
+
+// cards are those of the models in use.
+func (l *late) cards() []models.Card {
+	if e := l.engine.Load(); e != nil {
+		return e.cards
+	}
+	return nil
+}
+
+// newService opens the books and binds the address. The caller closes it.
+func newService(ctx context.Context, cfg config.Config, logger *slog.Logger) (_ *service, err error) {
+	s := &service{cfg: cfg, logger: logger, judge: &late{}}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.Close())
+		}
+	}()
+	if err := s.openBooks(ctx); err != nil {
+		return nil, err
+	}
+	uploads, err := spool.New(spoolOptions(cfg))
+	if err != nil {
+		return nil, err
+	}
+	limiter, err := account.NewLimiter(account.DefaultLimiterOptions())
+	if err != nil {
+		return nil, err
+	}
+	addresses, err := account.NewLimiter(account.DefaultLimiterOptions())
+	if err != nil {
+		return nil, err
+	}
+	s.jobs, err = job.New(job.Deps{Detector: s.judge, Books: s.ledger, Sentence: api.Sentence, Logger: logger}, jobOptions(cfg))
+	if err != nil {
+		return nil, err
+	}
+	opts := serverOptions(cfg)
+	opts.Detector, opts.Accounts, opts.Jobs = s.judge, s.ledger, s.jobs
+	opts.Limiter, opts.Addresses = limiter, addresses
+	opts.Spool, opts.Logger, opts.Models = uploads, logger, s.judge.cards
+	if s.server, err = api.New(opts); err != nil {
+		return nil, errors.Join(err, s.jobs.Close(ctx))
+	}
+	return s, nil
+}
+
+// openBooks opens the database for this process alone, and ends what an earlier
+// process left unfinished.
+func (s *service) openBooks(ctx context.Context) error {
+	books, err := store.Open(ctx, s.cfg.Data, store.DefaultOptions())
+	if err != nil {
+		return err
+	}
+	s.onClose(books.Close)
+	release, err := store.Claim(s.cfg.Data)
+	if err != nil {
+		return err
+	}
+	s.onClose(release)
+	s.ledger, err = account.New(books, ledgerOptions(s.cfg))
+	return err
+}
+
+func spoolOptions(cfg config.Config) spool.Options {
+	opts := spool.Options{Dir: filepath.Join(cfg.Data, "spool")}
+	if cfg.KeepUploads {
+		opts.Keep = filepath.Join(cfg.Data, "uploads")
+	}
+	return opts
+}
+
+func jobOptions(cfg config.Config) job.Options {
+	opts := job.DefaultOptions()
+	opts.Workers, opts.Queue, opts.Deadline = cfg.Jobs.Workers, cfg.Jobs.Queue, cfg.Jobs.Deadline
+	return opts
+}
+
+func serverOptions(cfg config.Config) api.Options {
+	opts := api.DefaultOptions()
+	opts.Listen, opts.TrustedProxies = cfg.Listen, cfg.Proxies
+	opts.FileBytes, opts.FormBytes = int64(cfg.Upload.Size), int64(cfg.Upload.Form)
+	opts.Uploads = cfg.Upload.Parallel
+	opts.Pace.Idle, opts.Pace.Rate = cfg.Upload.IdleTimeout, int64(cfg.Upload.MinimumRate)
+	opts.AddressPerMinute = cfg.Anonymous.RequestsPerMinute
+	opts.SyncDeadline, opts.Drain = cfg.Deadline, cfg.Drain
+	return opts
+}
+
+// serve answers requests until ctx ends, and then lets what runs come to its
+// end within the drain time.
+func (s *service) serve(ctx context.Context) error {
+	s.logger.Info("listening", "address", s.server.Addr().String())
+	running, stop := context.WithCancel(ctx)
+	defer stop()
+	var background sync.WaitGroup
+	background.Go(func() { s.start(running) })
+	background.Go(func() { s.retain(running) })
+	ended := make(chan time.Time, 1)
+	defer context.AfterFunc(ctx, func() { ended <- time.Now() })()
+	err := s.server.Serve(ctx)
+	stop()
+	background.Wait()
+	return errors.Join(err, s.finish(ended))
+}
+
+// finish lets jobs run for what the requests have left of the drain time.
+func (s *service) finish(ended <-chan time.Time) error {
+	left := s.cfg.Drain
+	select {
+	case at := <-ended:
+		left -= time.Since(at)
+	default: // the server ended by itself
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), max(left, 0))
+	defer cancel()
+	return s.jobs.Close(ctx)
+}
+
+// start ends what an earlier process left behind, loads the engine and declares
+// the service ready, or says why it is not.
+func (s *service) start(ctx context.Context) {
+	began := time.Now()
+	e, err := s.open(ctx)
+	switch {
+	case ctx.Err() != nil: // told to stop meanwhile
+	case err != nil:
+		s.logger.Error("not ready", "error", err)
+		s.server.SetReady(errors.New("the analysis could not be started; the log of the service says why"))
+	default:
+		s.judge.engine.Store(e)
+		s.server.SetReady(nil)
+		s.logger.Info("ready", "provider", e.provider, "after", time.Since(began).Round(time.Millisecond).String())
+	}
+}
+
+func (s *service) open(ctx context.Context) (*engine, error) {
+	n, err := s.ledger.Recover(ctx, time.Now())
+	if err != nil {
+		return nil, err
+	}
+	if n > 0 {
+		s.logger.Warn("ended detections that an earlier process left unfinished", "detections", n)
+	}
+	e, err := openEngine(ctx, s.cfg, s.logger)
+	if err != nil {
+		return nil, err
+	}
+	s.onClose(e.Close)
+	return e, nil
+}
+
+// retain deletes results whose time has come.
+func (s *service) retain(ctx context.Context) {
+	ticker := time.NewTicker(s.cfg.Retention.Interval)
+	defer ticker.Stop()
+	for {
+		n, err := s.ledger.Purge(ctx, s.cfg.Retention.Results)
+		switch {
+		case ctx.Err() != nil:
+		case err != nil:
+			s.logger.Error("results could not be deleted", "error", err)
+		case n > 0:
+			s.logger.Info("deleted results whose time was over", "detections", n)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
+}
