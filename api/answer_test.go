@@ -69,6 +69,7 @@ func (s *service) try(r request) (answer, error) {
 // newAnswer checks what every answer must have: the rate limit headers, an id,
 // JSON, and the error shape when it is one.
 func newAnswer(t testing.TB, resp *http.Response) (answer, error) {
+	t.Helper()
 	defer resp.Body.Close()
 	raw, err := io.ReadAll(resp.Body)
 	if err != nil {

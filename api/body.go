@@ -104,7 +104,7 @@ func (b *body) next(p []byte) (int, error) {
 	n, err := b.src.Read(p)
 	b.read += int64(n)
 	switch {
-	case err == io.EOF: //nolint:errorlint // io.Reader's contract: EOF is never wrapped
+	case err == io.EOF:
 		b.ended = true
 		if clear := b.conn.SetReadDeadline(time.Time{}); clear != nil {
 			return n, clear

@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"runtime"
@@ -96,7 +97,7 @@ func TestClientGone(t *testing.T) {
 			}
 			<-started
 			must(t, u.conn.Close())
-			if err := <-cancelled; err != context.Canceled {
+			if err := <-cancelled; !errors.Is(err, context.Canceled) {
 				t.Errorf("the detector's context ended with %v", err)
 			}
 			s.untilReleased(key)

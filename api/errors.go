@@ -99,12 +99,10 @@ func Sentence(err error) string { return describe(err).body().Message }
 
 // describe finds what a client may know of err.
 func describe(err error) *problem {
-	var known *problem
-	var media *preprocess.Error
-	if errors.As(err, &known) {
+	if known, ok := errors.AsType[*problem](err); ok {
 		return known
 	}
-	if errors.As(err, &media) {
+	if media, ok := errors.AsType[*preprocess.Error](err); ok {
 		if p := (&problem{code: string(media.Code), message: media.Message}); p.status() != http.StatusInternalServerError {
 			return p
 		}

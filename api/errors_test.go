@@ -246,7 +246,8 @@ func TestRequestID(t *testing.T) {
 			t.Errorf("%q was answered with %q", id, got)
 		}
 	}
-	if s.get("", "/healthz").header.Get("X-Request-ID") == s.get("", "/healthz").header.Get("X-Request-ID") {
+	one, two := s.get("", "/healthz"), s.get("", "/healthz")
+	if one.header.Get("X-Request-ID") == two.header.Get("X-Request-ID") {
 		t.Error("two requests were given the same id")
 	}
 	must(t, s.stop())

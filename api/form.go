@@ -194,7 +194,7 @@ func (r *formReader) file(f *form, part *multipart.Part) error {
 		return err
 	}
 	f.hasFile = true
-	var to io.Writer = io.Discard
+	to := io.Discard
 	if r.create != nil {
 		file, err := r.create()
 		if err != nil {

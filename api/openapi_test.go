@@ -48,8 +48,8 @@ func TestOpenAPI(t *testing.T) {
 		for property := range doc.Components.Schemas[name].Properties {
 			properties = append(properties, property)
 		}
-		for i := range reflect.TypeOf(value).NumField() {
-			tag, option, _ := strings.Cut(reflect.TypeOf(value).Field(i).Tag.Get("json"), ",")
+		for field := range reflect.TypeOf(value).Fields() {
+			tag, option, _ := strings.Cut(field.Tag.Get("json"), ",")
 			fields = append(fields, tag)
 			if option == "" {
 				required = append(required, tag)

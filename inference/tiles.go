@@ -70,7 +70,7 @@ func fillTile(dst []byte, frame preprocess.Frame, p image.Point, side int) {
 }
 
 // reflect maps a coordinate beyond the edge back inside, without repeating the
-// edge pixel: 0 1 2 3 | 2 1 0 1 …
+// edge pixel: 0 1 2 3 is followed by 2 1 0 1.
 func reflect(i, n int) int {
 	if n == 1 {
 		return 0

@@ -72,7 +72,7 @@ func act(mode string, conn *sandbox.Conn, req preprocess.DecodeRequest, files []
 	case "stopped":
 		_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP)
 	case "spin":
-		for { //nolint:revive // that is the point
+		for { //nolint:staticcheck // using the processor is the point
 		}
 	case "hoard":
 		hoard()

@@ -68,8 +68,8 @@ func (o PoolOptions) sandbox() sandbox.Options {
 	env := append([]string{fmt.Sprintf("OPENCV_IO_MAX_IMAGE_PIXELS=%d", o.Limits.Pixels)}, o.Env...)
 	return sandbox.Options{
 		Command: o.Command, Env: env, MemoryBytes: o.MemoryBytes,
-		FileBytes:  uint64(max(o.OutputBytes, 0)),                   //nolint:gosec // not negative
-		CPUSeconds: (o.CPUSeconds+2)*uint64(max(o.Recycle, 0)) + 10, //nolint:gosec // not negative
+		FileBytes:  uint64(max(o.OutputBytes, 0)),
+		CPUSeconds: (o.CPUSeconds+2)*uint64(max(o.Recycle, 0)) + 10,
 		Files:      childFiles,
 	}
 }

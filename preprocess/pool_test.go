@@ -9,7 +9,6 @@ import (
 	"image/color"
 	"image/jpeg"
 	"image/png"
-	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -33,7 +32,7 @@ func poolOptions(t testing.TB, mode string) preprocess.PoolOptions {
 	opts := preprocess.DefaultPoolOptions()
 	opts.Command = []string{self}
 	opts.Env = append(opts.Env, childMode+"="+mode)
-	opts.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
+	opts.Logger = slog.New(slog.DiscardHandler)
 	if raceDetector {
 		opts.MemoryBytes = 1 << 46 // it reserves that much
 	}

@@ -118,7 +118,7 @@ func still(brands []string) Format {
 func quickTime(head []byte) Format {
 	size := int64(binary.BigEndian.Uint32(head))
 	if size == 1 && len(head) >= 16 { // the length is in the next eight bytes
-		size = int64(binary.BigEndian.Uint64(head[8:]) & (1<<62 - 1)) //nolint:gosec // masked
+		size = int64(binary.BigEndian.Uint64(head[8:]) & (1<<62 - 1))
 	}
 	if size < 8 && size != 0 {
 		return ""

@@ -45,7 +45,7 @@ func (c *detectCommand) run(ctx context.Context, to streams) error {
 	if err != nil {
 		return err
 	}
-	e, err := openEngine(ctx, cfg, slog.New(slog.NewTextHandler(io.Discard, nil)))
+	e, err := openEngine(ctx, cfg, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return err
 	}
@@ -130,8 +130,7 @@ func (c *detectCommand) open(ctx context.Context, d *inference.Detector, name st
 // failure names the fault by the contract's code where the file is at fault.
 func failure(name string, err error) judged {
 	out := judged{File: name, Error: "internal_error", Message: err.Error()}
-	var fault *preprocess.Error
-	if errors.As(err, &fault) {
+	if fault, ok := errors.AsType[*preprocess.Error](err); ok {
 		out.Error, out.Message = string(fault.Code), fault.Message
 	}
 	return out
@@ -153,7 +152,7 @@ func printTable(w io.Writer, results []judged) error {
 // progress shows a bar where a person can see it.
 func progress(w io.Writer, files int, quiet bool) *progressbar.ProgressBar {
 	f, ok := w.(*os.File)
-	if quiet || !ok || !term.IsTerminal(int(f.Fd())) { //nolint:gosec // a descriptor is small
+	if quiet || !ok || !term.IsTerminal(int(f.Fd())) {
 		return progressbar.DefaultSilent(int64(files))
 	}
 	return progressbar.NewOptions(files, progressbar.OptionSetWriter(w), progressbar.OptionSetDescription("judging"),

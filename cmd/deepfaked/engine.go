@@ -149,6 +149,6 @@ func openPool(cfg config.Config, logger *slog.Logger) (*preprocess.Pool, error) 
 	}
 	opts := preprocess.DefaultPoolOptions()
 	opts.Limits, opts.Children, opts.Command = cfg.Limits, children(cfg), []string{self, "decode"}
-	opts.Timeout, opts.MemoryBytes, opts.Logger = cfg.Decoder.Timeout, uint64(max(cfg.Decoder.Memory, 0)), logger //nolint:gosec // not negative
+	opts.Timeout, opts.MemoryBytes, opts.Logger = cfg.Decoder.Timeout, uint64(max(cfg.Decoder.Memory, 0)), logger
 	return preprocess.NewPool(opts)
 }

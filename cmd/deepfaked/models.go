@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"log/slog"
 	"strings"
 	"text/tabwriter"
@@ -68,7 +67,7 @@ func (c *modelsVerify) run(_ context.Context, to streams) error {
 	if err != nil {
 		return err
 	}
-	env, err := openRuntime(cfg, slog.New(slog.NewTextHandler(io.Discard, nil)))
+	env, err := openRuntime(cfg, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -39,7 +40,7 @@ func (c *closers) onClose(fn func() error) { *c = append(*c, fn) }
 // Close is idempotent.
 func (c *closers) Close() error {
 	var errs []error
-	for i := len(*c) - 1; i >= 0; i-- {
+	for i := range slices.Backward(*c) {
 		errs = append(errs, (*c)[i]())
 	}
 	*c = nil

@@ -61,7 +61,7 @@ func submit(ctx context.Context, l, other *Ledger, a Account) (bool, error) {
 	if err := l.Reserve(ctx, a, Submission{ID: id, Async: true, Sensitivity: "strict"}); err != nil {
 		return false, err
 	}
-	switch rand.IntN(4) { //nolint:gosec // chooses a way to end, no secret
+	switch rand.IntN(4) {
 	case 0:
 		return false, l.Fail(ctx, id, "It failed.")
 	case 1:

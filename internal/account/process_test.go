@@ -104,7 +104,7 @@ func TestProcessesAreKilled(t *testing.T) {
 // kill runs a client and kills it once it has acknowledged n scans.
 func kill(t *testing.T, dir, key string, n int, acknowledged chan<- string) {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), os.Args[0]) //nolint:gosec // this program
+	cmd := exec.CommandContext(t.Context(), os.Args[0])
 	cmd.Env = append(os.Environ(), clientData+"="+dir, clientKey+"="+key)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()

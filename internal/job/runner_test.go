@@ -37,7 +37,7 @@ type books struct {
 	got map[string]string
 }
 
-func (b *books) note(ctx context.Context, id, what string) error {
+func (b *books) note(id, what string) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if _, twice := b.got[id]; twice {
@@ -47,11 +47,11 @@ func (b *books) note(ctx context.Context, id, what string) error {
 	return nil
 }
 
-func (b *books) Settle(ctx context.Context, id string, o account.Outcome) (account.Detection, error) {
-	return account.Detection{}, b.note(ctx, id, fmt.Sprintf("%s %s %v", o.Verdict, o.Kind, o.Confidence))
+func (b *books) Settle(_ context.Context, id string, o account.Outcome) (account.Detection, error) {
+	return account.Detection{}, b.note(id, fmt.Sprintf("%s %s %v", o.Verdict, o.Kind, o.Confidence))
 }
 
-func (b *books) Fail(ctx context.Context, id, message string) error { return b.note(ctx, id, message) }
+func (b *books) Fail(_ context.Context, id, message string) error { return b.note(id, message) }
 
 func (b *books) want(t *testing.T, id, what string) {
 	t.Helper()

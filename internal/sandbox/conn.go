@@ -46,7 +46,7 @@ func Inherited() (*Conn, error) { return connOf(inheritedFd) }
 
 // connOf takes fd over, whether it fails or not.
 func connOf(fd int) (*Conn, error) {
-	file := os.NewFile(uintptr(fd), "sandbox") //nolint:gosec // descriptors are not negative
+	file := os.NewFile(uintptr(fd), "sandbox")
 	defer func() { _ = file.Close() }()
 	conn, err := net.FileConn(file)
 	if err != nil {
@@ -69,7 +69,7 @@ func (c *Conn) Send(message []byte, files ...*os.File) error {
 	if len(files) > 0 {
 		fds := make([]int, len(files))
 		for i, f := range files {
-			fds[i] = int(f.Fd()) //nolint:gosec // descriptors are small
+			fds[i] = int(f.Fd())
 		}
 		rights = unix.UnixRights(fds...)
 	}
@@ -116,7 +116,7 @@ func filesOf(rights []byte) ([]*os.File, error) {
 			return files, fmt.Errorf("sandbox: receive descriptors: %w", err)
 		}
 		for _, fd := range fds {
-			files = append(files, os.NewFile(uintptr(fd), "received")) //nolint:gosec // never negative
+			files = append(files, os.NewFile(uintptr(fd), "received"))
 		}
 	}
 	return files, nil

@@ -32,7 +32,7 @@ func Freeze(memory *os.File) error {
 func Map(memory *os.File, size int) ([]byte, error) {
 	// Kernels before 6.7 allow no shared mapping of a frozen file; nothing is
 	// written, so that a private one shares the pages all the same.
-	mapped, err := unix.Mmap(int(memory.Fd()), 0, size, unix.PROT_READ, unix.MAP_PRIVATE|unix.MAP_POPULATE) //nolint:gosec // small
+	mapped, err := unix.Mmap(int(memory.Fd()), 0, size, unix.PROT_READ, unix.MAP_PRIVATE|unix.MAP_POPULATE)
 	if err != nil {
 		return nil, fmt.Errorf("sandbox: map a memory file: %w", err)
 	}

@@ -40,7 +40,7 @@ func child(mode string) int {
 	case "echo":
 		return echo(conn)
 	case "spin":
-		for { //nolint:revive // that is the point
+		for { //nolint:staticcheck // using the processor is the point
 		}
 	case "talk":
 		fmt.Fprint(os.Stderr, strings.Repeat("x", 3*excerptBytes))

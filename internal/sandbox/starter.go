@@ -114,7 +114,7 @@ func start(opts Options) (*Child, error) {
 	}
 	defer func() { _ = theirs.Close() }()
 	child := &Child{Conn: ours, done: make(chan struct{})}
-	child.cmd = exec.Command(opts.Command[0], opts.Command[1:]...) //nolint:gosec // our own binary
+	child.cmd = exec.Command(opts.Command[0], opts.Command[1:]...) //nolint:gosec,noctx // our own binary, which lives on when the call that started it has ended
 	child.cmd.Env = append([]string{}, opts.Env...)                // nil would mean ours
 	child.cmd.ExtraFiles = []*os.File{theirs}
 	child.cmd.Stderr = &child.stderr

@@ -2,7 +2,6 @@ package spool
 
 import (
 	"bufio"
-	"fmt"
 	"os"
 	"os/exec"
 	"testing"
@@ -55,6 +54,8 @@ func beKilled(t *testing.T, dir string) {
 	if _, err := f.Write(make([]byte, 1<<20)); err != nil {
 		t.Fatal(err)
 	}
-	fmt.Println("spooled")
+	if _, err := os.Stdout.WriteString("spooled\n"); err != nil {
+		t.Fatal(err)
+	}
 	select {}
 }

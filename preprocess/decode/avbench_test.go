@@ -12,6 +12,7 @@ import (
 
 // benchmark decodes one file again and again.
 func benchmark(b *testing.B, path string, f preprocess.Format) {
+	b.Helper()
 	file, err := os.Open(path)
 	if err != nil {
 		b.Fatal(err)

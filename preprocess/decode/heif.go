@@ -84,10 +84,10 @@ func drawnOn(pix []byte, n int, alpha bool) bool {
 func exifOf(transforms heif.Transforms) orientation {
 	quarters, mirror := 0, false // a turn clockwise, after mirroring left and right
 	for _, t := range transforms {
-		switch {
-		case t.Mirror == heif.NoMirror:
+		switch t.Mirror {
+		case heif.NoMirror:
 			quarters -= t.Quarters
-		case t.Mirror == heif.LeftRight:
+		case heif.LeftRight:
 			quarters, mirror = -quarters, !mirror
 		default:
 			quarters, mirror = 2-quarters, !mirror

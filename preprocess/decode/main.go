@@ -113,8 +113,7 @@ func protected(decode decoder, src Source, arena *Arena) (found Found, err error
 // failure is the reply to a file that cannot be decoded.
 func failure(err error, leaving bool) preprocess.DecodeReply {
 	reply := preprocess.DecodeReply{Cause: err.Error(), Leaving: leaving}
-	var fault *preprocess.Error
-	if errors.As(err, &fault) {
+	if fault, ok := errors.AsType[*preprocess.Error](err); ok {
 		reply.Code, reply.Message, reply.Cause = fault.Code, fault.Message, ""
 		if fault.Err != nil {
 			reply.Cause = fault.Err.Error()
@@ -142,6 +141,6 @@ func send(conn *sandbox.Conn, reply preprocess.DecodeReply) error {
 func boundHeap() {
 	var space unix.Rlimit
 	if unix.Getrlimit(unix.RLIMIT_AS, &space) == nil && space.Cur < 1<<40 {
-		debug.SetMemoryLimit(int64(space.Cur / 2)) //nolint:gosec // far below 1<<63
+		debug.SetMemoryLimit(int64(space.Cur / 2))
 	}
 }

@@ -40,7 +40,7 @@ func bgrOfAny(img image.Image, out []byte) {
 	b := img.Bounds()
 	for y := b.Min.Y; y < b.Max.Y; y++ {
 		for x := b.Min.X; x < b.Max.X; x++ {
-			c := color.RGBA64Model.Convert(img.At(x, y)).(color.RGBA64) //nolint:errcheck,forcetypeassert // by contract
+			c := color.RGBA64Model.Convert(img.At(x, y)).(color.RGBA64)
 			white := 0xffff - uint32(c.A)
 			down := func(v uint16) byte { return byte((min(uint32(v)+white, 0xffff) + 128) / 257) }
 			out[0], out[1], out[2] = down(c.B), down(c.G), down(c.R)
@@ -99,7 +99,7 @@ func straight(img image.Image, out []byte) {
 	b := img.Bounds()
 	for y := b.Min.Y; y < b.Max.Y; y++ {
 		for x := b.Min.X; x < b.Max.X; x++ {
-			c := color.NRGBAModel.Convert(img.At(x, y)).(color.NRGBA) //nolint:errcheck,forcetypeassert // by contract
+			c := color.NRGBAModel.Convert(img.At(x, y)).(color.NRGBA)
 			out[0], out[1], out[2], out[3] = c.B, c.G, c.R, c.A
 			out = out[4:]
 		}
@@ -110,7 +110,7 @@ func straight(img image.Image, out []byte) {
 func straightPaletted(p *image.Paletted, out []byte) {
 	var table [256][4]byte
 	for i, entry := range p.Palette {
-		c := color.NRGBAModel.Convert(entry).(color.NRGBA) //nolint:errcheck,forcetypeassert // by contract
+		c := color.NRGBAModel.Convert(entry).(color.NRGBA)
 		table[i] = [4]byte{c.B, c.G, c.R, c.A}
 	}
 	size := p.Rect.Size()

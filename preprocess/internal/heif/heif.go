@@ -245,7 +245,7 @@ func associations(b []byte, item uint32) ([]int, error) {
 		}
 		b = rest
 		for range count {
-			index := 0
+			var index int
 			if wideIndices && len(b) >= 2 {
 				index, b = int(binary.BigEndian.Uint16(b)&0x7fff), b[2:]
 			} else if !wideIndices && len(b) >= 1 {
