@@ -24,6 +24,7 @@ type cli struct {
 		List   modelsList   `cmd:"" help:"List the models that would be used, with what was measured."`
 		Verify modelsVerify `cmd:"" help:"Check every model: card, checksum, shapes and self-test."`
 	} `cmd:"" help:"Look at models."`
+	Config configCommand `cmd:"" help:"Print the configuration in force, as a YAML file that --config takes."`
 	Decode decodeCommand `cmd:"" hidden:""`
 }
 
@@ -89,7 +90,7 @@ func (f engineFlags) lay(c *config.Config) {
 // defaults are the values that --help shows, those of the configuration.
 func defaults() kong.Vars {
 	c := config.Default()
-	short := func(d time.Duration) string { return strings.TrimSuffix(d.String(), "0s") }
+	short := func(d time.Duration) string { return strings.Replace(d.String(), "m0s", "m", 1) }
 	return kong.Vars{
 		"listen": c.Listen, "data": c.Data, "provider": c.Provider,
 		"log_level": c.Log.Level, "log_format": c.Log.Format,

@@ -13,7 +13,10 @@ import (
 	"deepfaked/internal/config"
 )
 
-type serveCommand struct {
+type serveCommand struct{ serveFlags }
+
+// serveFlags are those of serve, and of config, which shows what they make.
+type serveFlags struct {
 	configFlags
 	dataFlag
 	engineFlags
@@ -23,7 +26,7 @@ type serveCommand struct {
 	KeepUploads *bool          `name:"keep-uploads" env:"DEEPFAKED_KEEP_UPLOADS" help:"Keep every analysed upload in the data folder (default: uploads are deleted)."`
 }
 
-func (c *serveCommand) settings() (config.Config, error) {
+func (c *serveFlags) settings() (config.Config, error) {
 	cfg, err := c.load()
 	if err != nil {
 		return cfg, err
