@@ -122,7 +122,7 @@ func (s *Server) detectNow(ctx context.Context, a account.Account, t job.Task) (
 	settled := false
 	defer func() {
 		if !settled {
-			err = errors.Join(err, s.opts.Accounts.Release(ctx, t.ID))
+			err = s.giveBack(ctx, t.ID, err)
 		}
 	}()
 	err = s.opts.Accounts.Reserve(ctx, a, account.Submission{ID: t.ID, Sensitivity: string(t.Sensitivity)})
@@ -149,12 +149,22 @@ func (s *Server) detectLater(c *gin.Context, f *form, t job.Task) {
 		err = s.opts.Jobs.Submit(ctx, t)
 	}
 	if err != nil {
-		s.fail(c, errors.Join(err, s.opts.Accounts.Release(ctx, t.ID)))
+		s.fail(c, s.giveBack(ctx, t.ID, err))
 		return
 	}
 	f.keep()
 	s.pollAfter(c)
 	s.reply(c, http.StatusAccepted, newAcceptance(t.ID))
+}
+
+// giveBack ends a submission that failed with err, and returns err with what
+// went wrong on the way. One for which there was no room was never accepted.
+func (s *Server) giveBack(ctx context.Context, id string, err error) error {
+	end := s.opts.Accounts.Release
+	if _, ok := errors.AsType[*inference.SaturatedError](err); ok {
+		end = s.opts.Accounts.Withdraw
+	}
+	return errors.Join(err, end(ctx, id))
 }
 
 // pollAfter suggests when to ask for the result.

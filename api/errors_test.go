@@ -75,15 +75,20 @@ func TestDetectorErrors(t *testing.T) {
 	}
 }
 
-// Decisions: service saturated.
+// Decisions: service saturated. Such a submission was not accepted, so the day
+// of a free account doesn't count it.
 func TestSaturatedDetector(t *testing.T) {
 	t.Parallel()
-	s := setup(t, config{detect: failing(fmt.Errorf("admit: %w", &inference.SaturatedError{RetryAfter: 6100 * time.Millisecond}))})
-	key := s.key("pro")
-	a := s.detect(key, photo())
-	a.want(429, "rate_limited")
-	if a.body["retry_after"] != 7.0 {
-		t.Errorf("retry_after is %v, want 7", a.body["retry_after"])
+	plans := widePlans()
+	plans[0].Daily = 1
+	s := setup(t, config{plans: plans, detect: failing(fmt.Errorf("admit: %w", &inference.SaturatedError{RetryAfter: 6100 * time.Millisecond}))})
+	key := s.key("free")
+	for range 2 { // the day's limit would be told with hours to wait
+		a := s.detect(key, photo())
+		a.want(429, "rate_limited")
+		if a.body["retry_after"] != 7.0 {
+			t.Errorf("retry_after is %v, want 7", a.body["retry_after"])
+		}
 	}
 	if u := s.usage(key); u.Used != 0 {
 		t.Errorf("usage is %+v", u)

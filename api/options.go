@@ -32,10 +32,12 @@ type Quota interface {
 	Reserve(ctx context.Context, a account.Account, s account.Submission) error
 }
 
-// Books ends a submission: with its outcome, or without a trace.
+// Books ends a submission: with its outcome, or without a trace but in the
+// count of the day (Release), or without any (Withdraw).
 type Books interface {
 	Settle(ctx context.Context, id string, o account.Outcome) (account.Detection, error)
 	Release(ctx context.Context, id string) error
+	Withdraw(ctx context.Context, id string) error
 }
 
 // Records answers what an account may ask about itself.

@@ -131,6 +131,28 @@ func TestRelease(t *testing.T) {
 	require.ErrorAs(t, l.Check(t.Context(), a), &limit, "submissions of the day stay counted")
 }
 
+// Ten free users who met a busy service ten times had used up their day without
+// one analysis: a submission that was turned away counted as accepted.
+func TestWithdraw(t *testing.T) {
+	t.Parallel()
+	l, _ := setup(t)
+	a := join(t, l, "ann", "free")
+	for range 11 {
+		id := reserve(t, l, a, false)
+		require.NoError(t, l.Withdraw(t.Context(), id))
+		require.NoError(t, l.Withdraw(t.Context(), id), "withdrawing again does nothing")
+		_, err := l.Detection(t.Context(), a, id)
+		require.ErrorIs(t, err, ErrNotFound)
+	}
+	used, reserved, err := places(t.Context(), l, a)
+	require.NoError(t, err)
+	assert.Zero(t, used+reserved)
+	complete := reserve(t, l, a, false)
+	settle(t, l, complete)
+	require.NoError(t, l.Withdraw(t.Context(), complete))
+	assert.Equal(t, 1, usage(t, l, a).Used, "what is finished stays")
+}
+
 func TestReleaseKeepsWhatIsFinished(t *testing.T) {
 	t.Parallel()
 	l, _ := setup(t)

@@ -1,0 +1,34 @@
+package account
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+)
+
+// Withdraw is Release for a submission that was turned away after all, because
+// the service had no room for it: it was never accepted, so the day does not
+// count it either.
+func (l *Ledger) Withdraw(ctx context.Context, id string) error {
+	err := l.finish(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		var account string
+		var created int64
+		err := tx.QueryRowContext(ctx, `
+			DELETE FROM detections WHERE id = $1 AND state = 'processing' RETURNING account_id, created_at`,
+			id).Scan(&account, &created)
+		if errors.Is(err, sql.ErrNoRows) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		_, err = tx.ExecContext(ctx, `UPDATE submissions SET count = count - 1 WHERE account_id = $1 AND day = $2`,
+			account, dayNumber(fromMicros(created)))
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("withdraw %s: %w", id, err)
+	}
+	return nil
+}
