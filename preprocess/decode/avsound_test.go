@@ -11,24 +11,33 @@ import (
 	"deepfaked/preprocess"
 )
 
+// TestWindowStarts compares with what window_starts of
+// scripts/train/speech/audio.py returns: the expectations were computed by it,
+// apart from the first.
 func TestWindowStarts(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
-		n, windows, samples int
-		want                []int
+		n, most int
+		want    []int
 	}{
-		"nothing":          {0, 4, 100, nil},
-		"short":            {30, 4, 100, []int{0}},
-		"exactly one":      {100, 4, 100, []int{0}},
-		"one and a bit":    {101, 4, 100, []int{0, 1}},
-		"two and a half":   {250, 4, 100, []int{0, 75, 150}},
-		"rounded":          {300 + 1, 4, 100, []int{0, 67, 134, 201}},
-		"more than wanted": {100_000, 3, 100, []int{0, 49_950, 99_900}},
-		"only one wanted":  {301, 1, 100, []int{100}},
+		"nothing":                   {0, 16, nil},
+		"a single sample":           {1, 16, []int{0}},
+		"a tenth of a second":       {1_600, 16, []int{0}},
+		"exactly one":               {64_000, 16, []int{0}},
+		"less than one and a half":  {95_999, 16, []int{15_999}},
+		"one and a half":            {96_000, 16, []int{0, 32_000}},
+		"two and a bit":             {130_000, 16, []int{0, 66_000}},
+		"less than two and a half":  {159_999, 16, []int{0, 95_999}},
+		"two and a half":            {160_000, 16, []int{0, 48_000, 96_000}},
+		"rounded down":              {200_003, 16, []int{0, 68_001, 136_003}},
+		"sixteen seconds":           {256_000, 16, []int{0, 64_000, 128_000, 192_000}},
+		"more than wanted":          {300_001, 4, []int{0, 78_667, 157_334, 236_001}},
+		"only one wanted":           {300_001, 1, []int{118_000}},
+		"half an hour, two windows": {28_800_000, 2, []int{0, 28_736_000}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			l := preprocess.Limits{Windows: tc.windows, Samples: tc.samples}
+			l := preprocess.Limits{Windows: tc.most, Samples: 64_000}
 			if got := windowStarts(tc.n, l); !slices.Equal(got, tc.want) {
 				t.Fatalf("got %v, want %v", got, tc.want)
 			}
