@@ -2,6 +2,7 @@ package decode
 
 import (
 	"fmt"
+	"math"
 	"time"
 
 	"deepfaked/preprocess"
@@ -20,11 +21,16 @@ const (
 // hour of sound grows without being copied.
 const soundPiece = 1 << 18
 
-// sound gathers mono samples at soundRate. It holds at most limit of them: half
-// an hour is 115 MB.
+// fullScale is the level of a sample of 16 bits that stands for 1.
+const fullScale = 1 << 15
+
+// sound gathers mono samples at soundRate, in 16 bits: the speech model was
+// trained on those, and hears what finer ones lack, their rounding, where a
+// sound has silence or an empty band. It holds at most limit of them: half an
+// hour is 58 MB.
 type sound struct {
 	limit  time.Duration
-	pieces [][]float32
+	pieces [][]int16
 	n      int
 }
 
@@ -43,27 +49,21 @@ func (s *sound) Write(samples []float32) error {
 	if s.Duration()+soundTime(len(samples)) > s.limit+time.Second { // encoders pad the end
 		return tooLong(s.Duration()+soundTime(len(samples)), s.limit)
 	}
-	for len(samples) > 0 {
+	for _, x := range samples {
 		if s.n == len(s.pieces)*soundPiece {
-			s.pieces = append(s.pieces, make([]float32, soundPiece))
+			s.pieces = append(s.pieces, make([]int16, soundPiece))
 		}
-		at := s.n % soundPiece
-		k := copy(s.pieces[s.n/soundPiece][at:], samples)
-		for i, x := range s.pieces[s.n/soundPiece][at : at+k] {
-			s.pieces[s.n/soundPiece][at+i] = float32(finite(float64(x)))
-		}
-		s.n += k
-		samples = samples[k:]
+		level := math.RoundToEven(finite(float64(x)) * fullScale)
+		s.pieces[s.n/soundPiece][s.n%soundPiece] = int16(min(level, fullScale-1))
+		s.n++
 	}
 	return nil
 }
 
 // read fills dst from sample from on.
 func (s *sound) read(dst []float32, from int) {
-	for len(dst) > 0 {
-		k := copy(dst, s.pieces[from/soundPiece][from%soundPiece:])
-		from += k
-		dst = dst[k:]
+	for i := range dst {
+		dst[i] = float32(s.pieces[(from+i)/soundPiece][(from+i)%soundPiece]) / fullScale
 	}
 }
 

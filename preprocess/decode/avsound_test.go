@@ -51,7 +51,7 @@ func TestSoundKeepsEverySample(t *testing.T) {
 	block := make([]float32, 70_001)
 	for i := range 10 {
 		for j := range block {
-			block[j] = float32((i*len(block)+j)%1000) / 1000
+			block[j] = float32((i*len(block)+j)%1000) / 1024
 		}
 		if err := s.Write(block); err != nil {
 			t.Fatal(err)
@@ -68,7 +68,7 @@ func TestSoundKeepsEverySample(t *testing.T) {
 		}
 		w := window(t, arena, i)
 		for j, x := range w {
-			if want := float32((start+j)%1000) / 1000; x != want {
+			if want := float32((start+j)%1000) / 1024; x != want {
 				t.Fatalf("window %d, sample %d is %v, want %v", i, j, x, want)
 			}
 		}
@@ -78,14 +78,14 @@ func TestSoundKeepsEverySample(t *testing.T) {
 func TestShortSoundIsRepeated(t *testing.T) {
 	t.Parallel()
 	s := sound{limit: time.Hour}
-	if err := s.Write([]float32{0.1, 0.2, 0.3}); err != nil {
+	if err := s.Write([]float32{0.125, 0.25, 0.375}); err != nil {
 		t.Fatal(err)
 	}
 	arena := newTestArena(t, 1<<20)
 	if err := s.Windows(arena, preprocess.Limits{Windows: 4, Samples: 8}); err != nil {
 		t.Fatal(err)
 	}
-	if got := window(t, arena, 0); !slices.Equal(got, []float32{0.1, 0.2, 0.3, 0.1, 0.2, 0.3, 0.1, 0.2}) {
+	if got := window(t, arena, 0); !slices.Equal(got, []float32{0.125, 0.25, 0.375, 0.125, 0.25, 0.375, 0.125, 0.25}) {
 		t.Fatalf("got %v", got)
 	}
 }
@@ -93,13 +93,14 @@ func TestShortSoundIsRepeated(t *testing.T) {
 func TestSoundCleansItsSamples(t *testing.T) {
 	t.Parallel()
 	s := sound{limit: time.Hour}
+	const step = 1.0 / 32768
 	nan, inf := float32(math.NaN()), float32(math.Inf(1))
-	if err := s.Write([]float32{nan, inf, -inf, 3, -3}); err != nil {
+	if err := s.Write([]float32{nan, inf, -inf, 3, -3, 1.4 * step, -1.6 * step, 2.5 * step, 1 - 0.4*step}); err != nil {
 		t.Fatal(err)
 	}
-	got := make([]float32, 5)
+	got := make([]float32, 9)
 	s.read(got, 0)
-	if !slices.Equal(got, []float32{0, 0, 0, 1, -1}) {
+	if !slices.Equal(got, []float32{0, 0, 0, 1 - step, -1, step, -2 * step, 2 * step, 1 - step}) {
 		t.Fatalf("got %v", got)
 	}
 }
