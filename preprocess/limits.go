@@ -12,7 +12,7 @@ type Limits struct {
 	Streams  int           // in one container
 	Side     int           // of a canonical frame's longer side, pixels
 	Frames   int           // taken from a video or an animation, spread over its length
-	Windows  int           // of sound taken from a file, spread over its length
+	Windows  int           // taken from a sound at most, spread over its length; fewer where it is shorter
 	Samples  int           // in a window, at 16 kHz
 }
 

@@ -2,39 +2,65 @@ package face
 
 import (
 	"image"
-
-	"golang.org/x/image/draw"
+	"math"
 
 	"deepfaked/preprocess"
 )
 
 // Crop cuts the square of margin times the face's longer side around its centre
 // and scales it to side×side RGB pixels. What lies beyond the frame repeats the
-// frame's edge. The training script cuts its crops in the same way.
+// frame's edge. It is face_crop of scripts/train/face/data.py: the face model was
+// trained and measured on crops cut by it.
 func Crop(frame preprocess.Frame, face image.Rectangle, margin float64, side int) []byte {
-	width := max(2, int(margin*float64(max(face.Dx(), face.Dy()))+0.5))
-	left := (face.Min.X+face.Max.X)/2 - width/2
-	top := (face.Min.Y+face.Max.Y)/2 - width/2
-	cut := image.NewRGBA(image.Rect(0, 0, width, width))
-	for y := range width {
-		row := min(max(top+y, 0), frame.Height-1) * frame.Width
-		for x := range width {
-			at := (row + min(max(left+x, 0), frame.Width-1)) * 3
-			to := y*cut.Stride + 4*x
-			copy(cut.Pix[to:to+3], frame.Pix[at:at+3])
-			cut.Pix[to+3] = 0xff
-		}
+	width := max(2, roundHalfEven(margin*float64(max(face.Dx(), face.Dy()))))
+	left := roundHalfEven(float64(face.Min.X+face.Max.X-width) / 2)
+	top := roundHalfEven(float64(face.Min.Y+face.Max.Y-width) / 2)
+	spans := scaling(width, side)
+	columns := make([]int, width) // where the pixels of a row begin
+	for x := range columns {
+		columns[x] = 3 * min(max(left+x, 0), frame.Width-1)
 	}
-	scaled := image.NewRGBA(image.Rect(0, 0, side, side))
-	draw.BiLinear.Scale(scaled, scaled.Rect, cut, cut.Rect, draw.Src, nil)
-	return pack(scaled)
+	rows := make([][]float32, width)
+	for y := range rows {
+		at := 3 * frame.Width * min(max(top+y, 0), frame.Height-1)
+		rows[y] = scaledRow(frame.Pix[at:at+3*frame.Width], columns, spans)
+	}
+	return stacked(rows, spans)
 }
 
-// pack drops the fourth byte of every pixel.
-func pack(im *image.RGBA) []byte {
-	out := make([]byte, 0, len(im.Pix)/4*3)
-	for i := 0; i < len(im.Pix); i += 4 {
-		out = append(out, im.Pix[i:i+3]...)
+// roundHalfEven rounds halves to the even number, as Python does.
+func roundHalfEven(x float64) int { return int(math.RoundToEven(x)) }
+
+// scaledRow scales the pixels of a row that begin at columns.
+func scaledRow(row []byte, columns []int, spans []span) []float32 {
+	out := make([]float32, 0, 3*len(spans))
+	for _, s := range spans {
+		var red, green, blue float32
+		for i, weight := range s.weights {
+			p := row[columns[s.first+i]:][:3]
+			red += weight * float32(p[0])
+			green += weight * float32(p[1])
+			blue += weight * float32(p[2])
+		}
+		out = append(out, red, green, blue)
+	}
+	return out
+}
+
+// stacked scales the rows to the height that the spans give, in whole bytes.
+func stacked(rows [][]float32, spans []span) []byte {
+	out := make([]byte, 0, len(spans)*len(rows[0]))
+	sums := make([]float32, len(rows[0]))
+	for _, s := range spans {
+		clear(sums)
+		for i, weight := range s.weights {
+			for x, v := range rows[s.first+i] {
+				sums[x] += weight * v
+			}
+		}
+		for _, v := range sums {
+			out = append(out, byte(v+0.5)) // weights add up to 1: a mean of bytes
+		}
 	}
 	return out
 }

@@ -4,15 +4,18 @@ package decode
 
 /*
 #cgo pkg-config: libswresample libavutil
+#include <stdbool.h>
 #include <stdlib.h>
 #include <libavutil/channel_layout.h>
 #include <libavutil/frame.h>
 #include <libavutil/mem.h>
+#include <libavutil/opt.h>
 #include <libavutil/version.h>
 #include <libswresample/swresample.h>
 
-// openMono makes a resampler from any layout to the mean of its channels.
-static SwrContext *openMono(const AVChannelLayout *from, enum AVSampleFormat format, int rate, int outRate) {
+// openMono makes a resampler from any layout to the mean of its channels, which
+// calculates in 16 bits where coarse is set.
+static SwrContext *openMono(const AVChannelLayout *from, enum AVSampleFormat format, bool coarse, int rate, int outRate) {
 	AVChannelLayout mono = AV_CHANNEL_LAYOUT_MONO, in = {0};
 	SwrContext *s = NULL;
 	double *matrix = NULL;
@@ -24,6 +27,8 @@ static SwrContext *openMono(const AVChannelLayout *from, enum AVSampleFormat for
 	else if (av_channel_layout_copy(&in, from) < 0)
 		return NULL;
 	if (swr_alloc_set_opts2(&s, &mono, AV_SAMPLE_FMT_FLT, outRate, &in, format, rate, 0, NULL) < 0)
+		goto fail;
+	if (coarse && av_opt_set_sample_fmt(s, "internal_sample_fmt", AV_SAMPLE_FMT_S16P, 0) < 0)
 		goto fail;
 	if (n > 1) {
 		if (!(matrix = av_malloc_array(n, sizeof(*matrix))))
@@ -71,15 +76,23 @@ type resampler struct {
 	out []float32
 }
 
-// newMonoResampler takes mono samples at rate Hz.
-func newMonoResampler(rate int) (*resampler, error) {
-	return newResampler(nil, C.AV_SAMPLE_FMT_FLT, rate)
+// newMonoResampler takes mono samples at rate Hz; coarse says that they were of
+// at most 16 bits.
+func newMonoResampler(rate int, coarse bool) (*resampler, error) {
+	return openResampler(nil, C.AV_SAMPLE_FMT_FLT, rate, coarse)
 }
 
-// newResampler takes samples as a decoder gives them; without a layout they are
-// mono. All channels count alike.
+// newResampler takes samples as a decoder gives them. All channels count alike.
 func newResampler(layout *C.AVChannelLayout, format C.enum_AVSampleFormat, rate int) (*resampler, error) {
-	swr := C.openMono(layout, format, C.int(rate), soundRate)
+	return openResampler(layout, format, rate, C.av_get_bytes_per_sample(format) <= 2)
+}
+
+// openResampler calculates in 16 bits where the samples are coarse, as FFmpeg's
+// program does: the sounds that the speech model was trained on came through it,
+// and telephone sound has nothing but rounding above half of its rate. Without a
+// layout the samples are mono.
+func openResampler(layout *C.AVChannelLayout, format C.enum_AVSampleFormat, rate int, coarse bool) (*resampler, error) {
+	swr := C.openMono(layout, format, C.bool(coarse), C.int(rate), soundRate)
 	if swr == nil {
 		return nil, errResample
 	}

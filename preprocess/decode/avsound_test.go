@@ -11,24 +11,33 @@ import (
 	"deepfaked/preprocess"
 )
 
+// TestWindowStarts compares with what window_starts of
+// scripts/train/speech/audio.py returns: the expectations were computed by it,
+// apart from the first.
 func TestWindowStarts(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
-		n, windows, samples int
-		want                []int
+		n, most int
+		want    []int
 	}{
-		"nothing":          {0, 4, 100, nil},
-		"short":            {30, 4, 100, []int{0}},
-		"exactly one":      {100, 4, 100, []int{0}},
-		"one and a bit":    {101, 4, 100, []int{0, 1}},
-		"two and a half":   {250, 4, 100, []int{0, 75, 150}},
-		"rounded":          {300 + 1, 4, 100, []int{0, 67, 134, 201}},
-		"more than wanted": {100_000, 3, 100, []int{0, 49_950, 99_900}},
-		"only one wanted":  {301, 1, 100, []int{100}},
+		"nothing":                   {0, 16, nil},
+		"a single sample":           {1, 16, []int{0}},
+		"a tenth of a second":       {1_600, 16, []int{0}},
+		"exactly one":               {64_000, 16, []int{0}},
+		"less than one and a half":  {95_999, 16, []int{15_999}},
+		"one and a half":            {96_000, 16, []int{0, 32_000}},
+		"two and a bit":             {130_000, 16, []int{0, 66_000}},
+		"less than two and a half":  {159_999, 16, []int{0, 95_999}},
+		"two and a half":            {160_000, 16, []int{0, 48_000, 96_000}},
+		"rounded down":              {200_003, 16, []int{0, 68_001, 136_003}},
+		"sixteen seconds":           {256_000, 16, []int{0, 64_000, 128_000, 192_000}},
+		"more than wanted":          {300_001, 4, []int{0, 78_667, 157_334, 236_001}},
+		"only one wanted":           {300_001, 1, []int{118_000}},
+		"half an hour, two windows": {28_800_000, 2, []int{0, 28_736_000}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			l := preprocess.Limits{Windows: tc.windows, Samples: tc.samples}
+			l := preprocess.Limits{Windows: tc.most, Samples: 64_000}
 			if got := windowStarts(tc.n, l); !slices.Equal(got, tc.want) {
 				t.Fatalf("got %v, want %v", got, tc.want)
 			}
@@ -42,7 +51,7 @@ func TestSoundKeepsEverySample(t *testing.T) {
 	block := make([]float32, 70_001)
 	for i := range 10 {
 		for j := range block {
-			block[j] = float32((i*len(block)+j)%1000) / 1000
+			block[j] = float32((i*len(block)+j)%1000) / 1024
 		}
 		if err := s.Write(block); err != nil {
 			t.Fatal(err)
@@ -59,7 +68,7 @@ func TestSoundKeepsEverySample(t *testing.T) {
 		}
 		w := window(t, arena, i)
 		for j, x := range w {
-			if want := float32((start+j)%1000) / 1000; x != want {
+			if want := float32((start+j)%1000) / 1024; x != want {
 				t.Fatalf("window %d, sample %d is %v, want %v", i, j, x, want)
 			}
 		}
@@ -69,14 +78,14 @@ func TestSoundKeepsEverySample(t *testing.T) {
 func TestShortSoundIsRepeated(t *testing.T) {
 	t.Parallel()
 	s := sound{limit: time.Hour}
-	if err := s.Write([]float32{0.1, 0.2, 0.3}); err != nil {
+	if err := s.Write([]float32{0.125, 0.25, 0.375}); err != nil {
 		t.Fatal(err)
 	}
 	arena := newTestArena(t, 1<<20)
 	if err := s.Windows(arena, preprocess.Limits{Windows: 4, Samples: 8}); err != nil {
 		t.Fatal(err)
 	}
-	if got := window(t, arena, 0); !slices.Equal(got, []float32{0.1, 0.2, 0.3, 0.1, 0.2, 0.3, 0.1, 0.2}) {
+	if got := window(t, arena, 0); !slices.Equal(got, []float32{0.125, 0.25, 0.375, 0.125, 0.25, 0.375, 0.125, 0.25}) {
 		t.Fatalf("got %v", got)
 	}
 }
@@ -84,13 +93,14 @@ func TestShortSoundIsRepeated(t *testing.T) {
 func TestSoundCleansItsSamples(t *testing.T) {
 	t.Parallel()
 	s := sound{limit: time.Hour}
+	const step = 1.0 / 32768
 	nan, inf := float32(math.NaN()), float32(math.Inf(1))
-	if err := s.Write([]float32{nan, inf, -inf, 3, -3}); err != nil {
+	if err := s.Write([]float32{nan, inf, -inf, 3, -3, 1.4 * step, -1.6 * step, 2.5 * step, 1 - 0.4*step}); err != nil {
 		t.Fatal(err)
 	}
-	got := make([]float32, 5)
+	got := make([]float32, 9)
 	s.read(got, 0)
-	if !slices.Equal(got, []float32{0, 0, 0, 1, -1}) {
+	if !slices.Equal(got, []float32{0, 0, 0, 1 - step, -1, step, -2 * step, 2 * step, 1 - step}) {
 		t.Fatalf("got %v", got)
 	}
 }

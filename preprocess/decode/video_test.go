@@ -131,7 +131,7 @@ func TestVideoOfEveryContainerAndCodec(t *testing.T) {
 				}
 				wantClock(t, d, 6)
 				wantCorners(t, d.pixels(t, 3), [4][3]int{red, green, white, blue})
-				if n := len(d.arena.Windows()); n != 2 {
+				if n := len(d.arena.Windows()); n != 1 && n != 2 { // six seconds are one and a half: codecs pad or cut
 					t.Fatalf("%d windows", n)
 				}
 				wantTone(t, window(t, d.arena, 0)[8000:56000], 0.5, 0.06)

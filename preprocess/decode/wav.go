@@ -36,7 +36,7 @@ func (s *sound) readWAV(src Source, info wavSound) error {
 	if err != nil {
 		return err
 	}
-	r, err := newMonoResampler(info.Rate)
+	r, err := newMonoResampler(info.Rate, info.Bytes <= 2)
 	if err != nil {
 		return err
 	}
