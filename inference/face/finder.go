@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"image"
 	"slices"
+	"sync"
 
 	pigo "github.com/esimov/pigo/core"
 
@@ -47,6 +48,7 @@ func (o Options) Validate() error {
 type Finder struct {
 	opts    Options
 	cascade *pigo.Pigo
+	buffers sync.Pool // of *buffer
 }
 
 // NewFinder reads the cascade.
@@ -58,20 +60,24 @@ func NewFinder(cascade []byte, opts Options) (*Finder, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the face cascade: %w", err)
 	}
-	return &Finder{opts: opts, cascade: c}, nil
+	return &Finder{opts: opts, cascade: c, buffers: sync.Pool{New: func() any { return new(buffer) }}}, nil
 }
 
 // Find returns the squares that hold a face, in pixels of the frame, largest
 // first. A square may reach over the edge of the frame.
 func (f *Finder) Find(frame preprocess.Frame) []image.Rectangle {
-	grey, by := reduce(frame, f.opts.Side)
+	by := max(1, (max(frame.Width, frame.Height)+f.opts.Side-1)/f.opts.Side)
+	width, height := frame.Width/by, frame.Height/by
 	smallest := max(f.opts.Smallest/by, 20)
+	if min(width, height) < smallest {
+		return nil
+	}
+	grey := f.buffers.Get().(*buffer)
+	defer f.buffers.Put(grey)
+	grey.reduce(frame, by)
 	found := f.cascade.RunCascade(pigo.CascadeParams{
-		MinSize: smallest, MaxSize: max(grey.Rect.Dx(), grey.Rect.Dy()),
-		ShiftFactor: 0.1, ScaleFactor: 1.1,
-		ImageParams: pigo.ImageParams{
-			Pixels: grey.Pix, Rows: grey.Rect.Dy(), Cols: grey.Rect.Dx(), Dim: grey.Stride,
-		},
+		MinSize: smallest, MaxSize: max(width, height), ShiftFactor: 0.1, ScaleFactor: 1.1,
+		ImageParams: pigo.ImageParams{Pixels: grey.pix, Rows: height, Cols: width, Dim: width},
 	}, 0)
 	var faces []image.Rectangle
 	for _, d := range f.cascade.ClusterDetections(found, 0.2) {
@@ -84,26 +90,38 @@ func (f *Finder) Find(frame preprocess.Frame) []image.Rectangle {
 	return faces[:min(len(faces), f.opts.Most)]
 }
 
-// reduce averages blocks of by×by pixels into one grey pixel, so that the longer
-// side is at most side.
-func reduce(frame preprocess.Frame, side int) (*image.Gray, int) {
-	by := max(1, (max(frame.Width, frame.Height)+side-1)/side)
-	grey := image.NewGray(image.Rect(0, 0, max(1, frame.Width/by), max(1, frame.Height/by)))
-	area := by * by * 1000
-	for y := range grey.Rect.Dy() {
-		for x := range grey.Rect.Dx() {
-			sum := 0
-			for v := range min(by, frame.Height-y*by) {
-				at := ((y*by+v)*frame.Width + x*by) * 3
-				for _, w := range [3]int{299, 587, 114} { // ITU-R BT.601 luma, in thousandths
-					for u := range min(by, frame.Width-x*by) {
-						sum += w * int(frame.Pix[at+3*u])
-					}
-					at++
-				}
-			}
-			grey.Pix[y*grey.Stride+x] = uint8(sum / area) //nolint:gosec // a mean of bytes is a byte
+// buffer is the memory of one search.
+type buffer struct {
+	pix []byte // grey
+	sum []int  // of one row
+}
+
+// reduce averages blocks of by×by pixels into one grey pixel each. What is left
+// over at the right and lower edge is not looked at. The frame must hold a block.
+func (b *buffer) reduce(frame preprocess.Frame, by int) {
+	width, height := frame.Width/by, frame.Height/by
+	b.pix = slices.Grow(b.pix[:0], width*height)[:width*height]
+	b.sum = slices.Grow(b.sum[:0], width)[:width]
+	scale := 1 / float32(1000*by*by)
+	for y := range height {
+		clear(b.sum)
+		for v := range by {
+			luma(b.sum, frame.Pix[(y*by+v)*frame.Width*3:], by)
+		}
+		row := b.pix[y*width : (y+1)*width]
+		for x, s := range b.sum {
+			row[x] = byte(float32(s) * scale)
 		}
 	}
-	return grey, by
+}
+
+// luma adds by pixels of the row to each sum: ITU-R BT.601, in thousandths.
+func luma(sum []int, row []byte, by int) {
+	for x := range sum {
+		s := 0
+		for p := row[x*by*3 : (x+1)*by*3]; len(p) >= 3; p = p[3:] {
+			s += 299*int(p[0]) + 587*int(p[1]) + 114*int(p[2])
+		}
+		sum[x] += s
+	}
 }
