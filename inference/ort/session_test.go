@@ -67,7 +67,7 @@ func TestRunWithoutBinding(t *testing.T) {
 func TestWarmedSizes(t *testing.T) {
 	t.Parallel()
 	for maxBatch, want := range map[int][]int{
-		1: {1}, 2: {1, 2}, 3: {1, 2, 3}, 8: {1, 2, 4, 8}, 12: {1, 2, 4, 8, 12},
+		1: {1}, 2: {1, 2}, 3: {1, 2, 3}, 8: {1, 2, 3, 4, 6, 8}, 13: {1, 2, 3, 4, 6, 8, 12, 13},
 	} {
 		if got := sizes(maxBatch); !slices.Equal(got, want) {
 			t.Errorf("up to %d: %v, want %v", maxBatch, got, want)

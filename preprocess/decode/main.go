@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"runtime/debug"
+	"sync"
 
 	"golang.org/x/sys/unix"
 
@@ -27,7 +28,7 @@ func Main() error {
 		return err
 	}
 	defer func() { _ = conn.Close() }()
-	prepare()
+	prepared.Do(prepare)
 	return serve(conn, decodeFile)
 }
 
@@ -45,6 +46,17 @@ func decodeFile(src Source, out *Arena) (Found, error) {
 		return decodeContainer(src, out)
 	}
 }
+
+// File fills out with what a file holds, in this process, as a child does. It
+// is there to be measured: the server leaves files to children. It is safe for
+// concurrent use with arenas of their own.
+func File(src Source, out *Arena) (Found, error) {
+	prepared.Do(prepare)
+	return decodeFile(src, out)
+}
+
+// prepared sets the libraries up before the first file.
+var prepared sync.Once
 
 // serve greets the server, then answers its requests.
 func serve(conn *sandbox.Conn, decode decoder) error {

@@ -1,0 +1,107 @@
+//go:build gocv_specific_modules
+
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"deepfaked/preprocess"
+)
+
+// BenchmarkVerdict measures what a client waits for after the last byte of its
+// upload (verdict-ms), next to what can't be spared (bare-ms): decoding, done
+// in this process (decode-ms), and Run of the very same batches on a session
+// with the same settings (run-ms). Finding faces is judging too, neither decoding
+// nor Run, and counts as bare; it is a figure of its own as well (faces-ms).
+// overhead-% is what the service adds to all three. The two take turns, so that
+// noise hits both; each figure is the median.
+func BenchmarkVerdict(b *testing.B) {
+	server := startServer(b)
+	bare := openBare(b)
+	for _, m := range []struct {
+		name   string
+		format preprocess.Format
+		make   func(testing.TB) string
+	}{
+		{"jpeg", preprocess.JPEG, picture},
+		{"wav", preprocess.WAV, speech},
+		{"video", preprocess.MP4, film},
+	} {
+		b.Run(m.name, func(b *testing.B) {
+			path := m.make(b)
+			work := bare.prepare(b, path, m.format)
+			server.verdict(b, path) // a new connection, a new child: once, for both
+			var verdict, decode, faces, run []time.Duration
+			for b.Loop() {
+				verdict = append(verdict, server.verdict(b, path))
+				decode = append(decode, work.decode(b))
+				faces = append(faces, work.faces())
+				run = append(run, work.run(b))
+			}
+			sum := median(decode) + median(faces) + median(run)
+			for unit, d := range map[string]time.Duration{
+				"verdict-ms": median(verdict), "bare-ms": sum,
+				"decode-ms": median(decode), "faces-ms": median(faces), "run-ms": median(run),
+			} {
+				b.ReportMetric(float64(d)/float64(time.Millisecond), unit)
+			}
+			b.ReportMetric(100*(float64(median(verdict))/float64(sum)-1), "overhead-%")
+			b.ReportMetric(0, "ns/op") // of both together: it says nothing
+		})
+	}
+}
+
+func median(d []time.Duration) time.Duration {
+	sorted := slices.Sorted(slices.Values(d))
+	return sorted[len(sorted)/2]
+}
+
+// picture is a JPEG of 1280×720 pixels with detail everywhere.
+func picture(t testing.TB) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "picture.jpg")
+	tool(t, "ffmpeg", "-f", "lavfi", "-i", "mandelbrot=size=1280x720", "-frames:v", "1", "-q:v", "3", path)
+	return path
+}
+
+// speech is a WAV file of 10 seconds.
+func speech(t testing.TB) string {
+	t.Helper()
+	spoken, path := filepath.Join(t.TempDir(), "spoken.wav"), filepath.Join(t.TempDir(), "speech.wav")
+	tool(t, "espeak-ng", "-w", spoken, "This sentence goes on and on, so that there is enough to listen to, "+
+		"and when it seems to come to its end, it begins anew, for ten seconds are longer than one would think, "+
+		"and nothing is to be left silent.")
+	tool(t, "ffmpeg", "-stream_loop", "-1", "-i", spoken, "-t", "10", "-ar", "44100", "-ac", "2", path)
+	return path
+}
+
+// film is 10 seconds of H.264 in 1280×720 pixels, as a phone would store them,
+// with sound.
+func film(t testing.TB) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "film.mp4")
+	tool(t, "ffmpeg", "-f", "lavfi", "-i", "mandelbrot=size=1280x720:rate=30", "-i", speech(t), "-t", "10",
+		"-c:v", "libx264", "-preset", "veryfast", "-g", "30", "-pix_fmt", "yuv420p", "-c:a", "aac", path)
+	return path
+}
+
+// tool runs a program that makes media.
+func tool(t testing.TB, name string, args ...string) {
+	t.Helper()
+	if _, err := exec.LookPath(name); err != nil {
+		t.Skipf("%s is not there to make media with: run scripts/setup --tests", name)
+	}
+	if name == "ffmpeg" {
+		args = append([]string{"-nostdin", "-v", "error", "-y"}, args...)
+	}
+	cmd := exec.CommandContext(t.Context(), name, args...)
+	cmd.Stderr = os.Stderr
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+}
