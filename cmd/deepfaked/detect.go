@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"os"
 	"os/signal"
@@ -34,7 +35,7 @@ type judged struct {
 	Confidence *float64          `json:"confidence,omitempty"`
 	Kind       preprocess.Kind   `json:"media_type,omitempty"`
 	Report     *inference.Report `json:"report,omitempty"`
-	Error      string            `json:"error,omitempty"` // code of the contract
+	Error      string            `json:"error,omitempty"` // code of the contract, or unreadable_file
 	Message    string            `json:"message,omitempty"`
 }
 
@@ -120,7 +121,7 @@ func (c *detectCommand) open(ctx context.Context, d *inference.Detector, name st
 		return inference.Result{}, err
 	}
 	if !info.Mode().IsRegular() {
-		return inference.Result{}, fmt.Errorf("%s is not a regular file", name)
+		return inference.Result{}, errNotRegular
 	}
 	return d.Detect(ctx, inference.Request{
 		File: f, Size: info.Size(), Sensitivity: inference.Sensitivity(c.Sensitivity), Priority: inference.Background,
@@ -131,11 +132,19 @@ func (c *detectCommand) open(ctx context.Context, d *inference.Detector, name st
 func failure(name string, err error) judged {
 	out := judged{File: name, Error: "internal_error", Message: err.Error()}
 	var fault *preprocess.Error
-	if errors.As(err, &fault) {
+	var path *fs.PathError
+	switch {
+	case errors.As(err, &fault):
 		out.Error, out.Message = string(fault.Code), fault.Message
+	case errors.Is(err, errNotRegular):
+		out.Error, out.Message = "unreadable_file", "The file is not a regular file."
+	case errors.As(err, &path):
+		out.Error, out.Message = "unreadable_file", fmt.Sprintf("The file cannot be read: %v.", path.Err)
 	}
 	return out
 }
+
+var errNotRegular = errors.New("not a regular file")
 
 func printTable(w io.Writer, results []judged) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)

@@ -17,9 +17,10 @@ type serveCommand struct {
 	configFlags
 	dataFlag
 	engineFlags
+	Log         logFlags       `embed:"" prefix:"log-"`
 	Listen      *string        `env:"DEEPFAKED_LISTEN" placeholder:"ADDR" help:"host:port to serve on; port 0 takes a free one, which the first log line names (default: ${listen})."`
-	Deadline    *time.Duration `env:"DEEPFAKED_DEADLINE" placeholder:"TIME" help:"For an analysis that a client waits for (default: ${deadline})."`
-	Drain       *time.Duration `env:"DEEPFAKED_DRAIN" placeholder:"TIME" help:"For what still runs when the service is told to stop (default: ${drain})."`
+	Deadline    *time.Duration `env:"DEEPFAKED_DEADLINE" placeholder:"TIME" help:"Longest analysis that a client waits for (default: ${deadline})."`
+	Drain       *time.Duration `env:"DEEPFAKED_DRAIN" placeholder:"TIME" help:"How long what still runs may go on when the service is told to stop (default: ${drain})."`
 	KeepUploads *bool          `name:"keep-uploads" env:"DEEPFAKED_KEEP_UPLOADS" help:"Keep every analysed upload in the data folder (default: uploads are deleted)."`
 }
 
@@ -29,12 +30,14 @@ func (c *serveCommand) settings() (config.Config, error) {
 		return cfg, err
 	}
 	c.lay(&cfg)
+	set(&cfg.Log.Level, c.Log.Level)
+	set(&cfg.Log.Format, c.Log.Format)
 	set(&cfg.Listen, c.Listen)
 	set(&cfg.Data, c.Data)
 	set(&cfg.Deadline, c.Deadline)
 	set(&cfg.Drain, c.Drain)
 	set(&cfg.KeepUploads, c.KeepUploads)
-	return cfg, cfg.Validate()
+	return cfg, check(cfg)
 }
 
 // run serves until ctx ends or the process is told to stop. A second signal
