@@ -160,6 +160,24 @@ func TestGiantPictures(t *testing.T) {
 	wantCode(t, err, preprocess.PayloadTooLarge, "65535 by 65535", "64000000")
 }
 
+// TestPixelsOfEveryCodec: MPEG-4 in MP4 with too many pixels was called damaged,
+// since only the codec's own header says how many there are.
+func TestPixelsOfEveryCodec(t *testing.T) {
+	t.Parallel()
+	master, l := clock(t, 1), preprocess.DefaultLimits()
+	l.Pixels = 160*128 - 1
+	for name, args := range videoCodecsTested() {
+		if name == "VP8" || name == "Theora" {
+			continue // not in MP4
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, err := decodePath(t, encode(t, master, "x.mp4", append([]string{"-an"}, args...)...), preprocess.MP4, l)
+			wantCode(t, err, preprocess.PayloadTooLarge, "160 by 128", "20479")
+		})
+	}
+}
+
 // TestThousandsOfStreams repeats the track of a sound file.
 func TestThousandsOfStreams(t *testing.T) {
 	t.Parallel()

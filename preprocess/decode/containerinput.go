@@ -208,8 +208,10 @@ func (in *input) check(l preprocess.Limits) error {
 		return tooLarge(fmt.Sprintf("The file has %d streams; at most %d are allowed.", n, l.Streams))
 	}
 	for _, s := range in.streams() {
-		w, h := int64(s.codecpar.width), int64(s.codecpar.height)
-		if s.codecpar.codec_type == C.AVMEDIA_TYPE_VIDEO && w > 0 && h > 0 && w*h > l.Pixels {
+		if s.codecpar.codec_type != C.AVMEDIA_TYPE_VIDEO {
+			continue
+		}
+		if w, h := sizeOf(s); w > 0 && h > 0 && w*h > l.Pixels {
 			return tooLarge(fmt.Sprintf("The video has %d by %d pixels; at most %d are allowed.", w, h, l.Pixels))
 		}
 	}
