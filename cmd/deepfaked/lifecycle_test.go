@@ -100,7 +100,7 @@ func childProcesses(t testing.TB) []int {
 // testClientGone: a client that hangs up in the middle is not charged, and what
 // it had reserved is given back.
 func (s *instance) testClientGone(t *testing.T) {
-	key := newKey(t, s.data, "gone", "pro")
+	key := newKey(t, s.data, "gone", "starter") // two scans
 	ctx, hangUp := context.WithCancel(t.Context())
 	defer hangUp()
 	done := s.begin(ctx, t, key, longFilm(t))
@@ -110,7 +110,8 @@ func (s *instance) testClientGone(t *testing.T) {
 	s.logs.await(t, `"gone":true`)
 	assert.Zero(t, s.usage(t, key))
 	s.detect(t, key, somePicture(t)).judged(t)
-	assert.InDelta(t, 1, s.usage(t, key), 0)
+	s.detect(t, key, somePicture(t)).judged(t)
+	s.detect(t, key, somePicture(t)).want(t, 402, "quota_exceeded")
 }
 
 // testKilledDecoder: the death of a child costs its own request, and no other.

@@ -50,6 +50,7 @@ func (s sample) bytes(t testing.TB) []byte {
 const roomy = `
 plans:
   free: {requests_per_minute: 100000}
+  starter: {requests_per_minute: 100000, scans: 2}
   pro: {requests_per_minute: 100000}
 unauthenticated: {requests_per_minute: 100000}
 upload: {size: 8MiB}
