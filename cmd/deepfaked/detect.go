@@ -35,7 +35,7 @@ type judged struct {
 	Confidence *float64          `json:"confidence,omitempty"`
 	Kind       preprocess.Kind   `json:"media_type,omitempty"`
 	Report     *inference.Report `json:"report,omitempty"`
-	Error      string            `json:"error,omitempty"` // code of the contract, or unreadable_file
+	Error      string            `json:"error,omitempty"` // code of the contract, unreadable_file or interrupted
 	Message    string            `json:"message,omitempty"`
 }
 
@@ -47,7 +47,10 @@ func (c *detectCommand) run(ctx context.Context, to streams) error {
 		return err
 	}
 	e, err := openEngine(ctx, cfg, slog.New(slog.NewTextHandler(io.Discard, nil)))
-	if err != nil {
+	switch {
+	case ctx.Err() != nil && e == nil:
+		return errInterrupted
+	case err != nil:
 		return err
 	}
 	defer func() { _ = e.Close() }()
@@ -59,7 +62,7 @@ func (c *detectCommand) run(ctx context.Context, to streams) error {
 	}
 	switch {
 	case ctx.Err() != nil:
-		return errors.New("interrupted")
+		return errInterrupted
 	case failed > 0:
 		return errQuiet
 	}
@@ -136,6 +139,8 @@ func failure(name string, err error) judged {
 	switch {
 	case errors.As(err, &fault):
 		out.Error, out.Message = string(fault.Code), fault.Message
+	case errors.Is(err, context.Canceled):
+		out.Error, out.Message = "interrupted", "The judgement was interrupted."
 	case errors.Is(err, errNotRegular):
 		out.Error, out.Message = "unreadable_file", "The file is not a regular file."
 	case errors.As(err, &path):
@@ -144,7 +149,10 @@ func failure(name string, err error) judged {
 	return out
 }
 
-var errNotRegular = errors.New("not a regular file")
+var (
+	errNotRegular  = errors.New("not a regular file")
+	errInterrupted = errors.New("interrupted")
+)
 
 func printTable(w io.Writer, results []judged) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)

@@ -3,6 +3,8 @@
 package main
 
 import (
+	"bytes"
+	"context"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -76,6 +78,27 @@ func TestDetectWithoutModels(t *testing.T) { //nolint:paralleltest // one ONNX R
 	file := write(t, "a.png", somePicture(t))
 	call(t, "detect", "--onnxruntime", "/nonexistent.so", file).refused(t, exitFailed, "/nonexistent.so")
 	call(t, "detect", "--models", "/nonexistent", file).refused(t, exitFailed, "/nonexistent")
+}
+
+// TestDetectInterrupted: who presses Ctrl-C reads that, not "context canceled".
+func TestDetectInterrupted(t *testing.T) { //nolint:paralleltest // one ONNX Runtime in a process
+	file := write(t, "film.mp4", longFilm(t))
+	for name, interrupt := range map[string]func(testing.TB, context.CancelFunc){
+		"while it loads":  func(_ testing.TB, cancel context.CancelFunc) { cancel() },
+		"while it judges": func(tb testing.TB, cancel context.CancelFunc) { tb.Helper(); decoding(tb, file); cancel() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			var out, err bytes.Buffer
+			code := make(chan int, 1)
+			go func() { code <- run(ctx, []string{"detect", "--provider", "cpu", file}, &out, &err) }()
+			interrupt(t, cancel)
+			assert.Equal(t, exitFailed, <-code)
+			assert.Equal(t, "deepfaked: interrupted\n", err.String())
+			assert.NotContains(t, out.String(), "context")
+		})
+	}
 }
 
 func TestModels(t *testing.T) { //nolint:paralleltest // one ONNX Runtime in a process

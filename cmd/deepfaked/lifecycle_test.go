@@ -65,12 +65,18 @@ func (s *instance) begin(ctx context.Context, t testing.TB, key string, file []b
 // working waits until a decoder child holds an upload, and returns its process.
 func (s *instance) working(t testing.TB) (pid int) {
 	t.Helper()
-	uploads := filepath.Join(s.data, "spool") + "/"
+	return decoding(t, filepath.Join(s.data, "spool")+"/")
+}
+
+// decoding waits until a decoder child holds a file whose path begins like this,
+// and returns its process.
+func decoding(t testing.TB, path string) (pid int) {
+	t.Helper()
 	require.Eventually(t, func() bool {
 		for _, pid = range childProcesses(t) {
 			held, _ := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", pid))
 			for _, fd := range held {
-				if to, err := os.Readlink(fd); err == nil && strings.HasPrefix(to, uploads) {
+				if to, err := os.Readlink(fd); err == nil && strings.HasPrefix(to, path) {
 					return true
 				}
 			}
