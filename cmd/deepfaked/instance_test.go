@@ -75,7 +75,8 @@ type instance struct {
 	data, url string
 	logs      *logs
 	client    *http.Client
-	stop      func() int // ends it as SIGTERM does, and returns the exit code
+	wait      func() int // until it has ended; returns the exit code
+	stop      func() int // ends it and waits
 }
 
 // serve starts the program with a configuration file and flags, and returns
@@ -90,11 +91,12 @@ func serve(t testing.TB, config string, flags ...string) *instance {
 	code := make(chan int, 1)
 	var out bytes.Buffer
 	go func() { code <- run(ctx, append(args, flags...), &out, s.logs) }()
-	s.stop = sync.OnceValue(func() int {
+	s.wait = sync.OnceValue(func() int { return <-code })
+	s.stop = func() int {
 		s.client.CloseIdleConnections()
 		cancel()
-		return <-code
-	})
+		return s.wait()
+	}
 	t.Cleanup(func() {
 		assert.Zero(t, s.stop())
 		assert.Empty(t, out.String(), "the log goes to standard error")

@@ -135,17 +135,39 @@ func (s *instance) testKilledDecoder(t *testing.T) {
 	assert.InDelta(t, 3, s.usage(t, key), 0)
 }
 
+// testDefaultLimits: without a configuration the plans are the contract's.
+func (s *instance) testDefaultLimits(t *testing.T) {
+	key := newKey(t, s.data, "default", "free")
+	u := s.get(t, key, "/v1/usage").body
+	assert.Equal(t, []any{"free", 200.0, 200.0}, []any{u["plan"], u["scans_limit"], u["scans_remaining"]})
+	for range 4 {
+		s.get(t, key, "/v1/usage").fields(t, 200, "plan", "scans_used", "scans_limit", "scans_remaining", "period_start")
+	}
+	late := s.detect(t, key, somePicture(t))
+	message := late.want(t, 429, "rate_limited")
+	seconds := fmt.Sprint(late.body["retry_after"])
+	assert.Equal(t, seconds, late.header.Get("Retry-After"))
+	assert.Contains(t, message, seconds+" second")
+	assert.Equal(t, []string{"5", "0", seconds}, []string{
+		late.header.Get("X-RateLimit-Limit"), late.header.Get("X-RateLimit-Remaining"), late.header.Get("X-RateLimit-Reset"),
+	})
+}
+
 // TestStopAndKeep: told to stop during an analysis, the service lets it come to
 // its end; and with --keep-uploads what was analysed is there afterwards, byte
 // for byte.
 func TestStopAndKeep(t *testing.T) { //nolint:paralleltest // one ONNX Runtime in a process
 	s := serve(t, "", "--keep-uploads")
 	s.logs.await(t, ready)
+	t.Run("default limits", s.testDefaultLimits)
 	key, film := newKey(t, s.data, "last", "pro"), longFilm(t)
 	done := s.begin(t.Context(), t, key, film)
 	s.working(t)
 	call(t, "serve", "--listen", "127.0.0.1:0", "--data", s.data).refused(t, exitFailed, s.data, "another deepfaked", "--data")
-	assert.Zero(t, s.stop())
+	address := strings.TrimPrefix(s.url, "http://")
+	call(t, "serve", "--listen", address, "--data", t.TempDir()).refused(t, exitFailed, address, "already in use")
+	require.NoError(t, unix.Kill(os.Getpid(), unix.SIGTERM)) // the service runs in this process and catches it
+	assert.Zero(t, s.wait())
 	got := (<-done).judged(t)
 	kept, err := os.ReadFile(filepath.Join(s.data, "uploads", got.id()))
 	require.NoError(t, err)
