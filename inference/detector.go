@@ -91,7 +91,7 @@ func (d *Detector) conclude(req Request, media *preprocess.Media, findings []fin
 	if len(findings) == 0 {
 		return Result{}, &preprocess.Error{
 			Code:    preprocess.UnsupportedMediaType,
-			Message: fmt.Sprintf("The %s file holds neither a picture nor a sound that can be judged.", media.Format),
+			Message: fmt.Sprintf("The %s file holds nothing that can be judged.", media.Format),
 		}
 	}
 	logOdds, thresholds := make([]float64, len(findings)), make([]float64, len(findings))

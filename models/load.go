@@ -81,6 +81,9 @@ func jsonError(err error) error {
 // such folders. Subfolders without a card are passed over; the error wraps
 // ErrNoModel when none has one.
 func LoadDir(dir string) ([]*Model, error) {
+	if _, err := os.Stat(dir); err != nil {
+		return nil, fmt.Errorf("models folder: %w", err) // which names it
+	}
 	fsys := os.DirFS(dir)
 	if _, err := fs.Stat(fsys, CardFile); err == nil {
 		model, err := Load(fsys, ".")

@@ -28,7 +28,7 @@ func BenchmarkVerdict(b *testing.B) {
 		format preprocess.Format
 		make   func(testing.TB) string
 	}{
-		{"jpeg", preprocess.JPEG, picture},
+		{"jpeg", preprocess.JPEG, detailed},
 		{"wav", preprocess.WAV, speech},
 		{"video", preprocess.MP4, film},
 	} {
@@ -61,8 +61,8 @@ func median(d []time.Duration) time.Duration {
 	return sorted[len(sorted)/2]
 }
 
-// picture is a JPEG of 1280×720 pixels with detail everywhere.
-func picture(t testing.TB) string {
+// detailed is a JPEG of 1280×720 pixels with detail everywhere.
+func detailed(t testing.TB) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "picture.jpg")
 	tool(t, "ffmpeg", "-f", "lavfi", "-i", "mandelbrot=size=1280x720", "-frames:v", "1", "-q:v", "3", path)

@@ -33,11 +33,11 @@ type cli struct {
 
 // configFlags choose the configuration.
 type configFlags struct {
-	Config string  `env:"DEEPFAKED_CONFIG" placeholder:"FILE" help:"YAML file; flags and environment go before it (default: none)."`
-	Log    logFlag `embed:"" prefix:"log-"`
+	Config string `env:"DEEPFAKED_CONFIG" placeholder:"FILE" help:"YAML file; flags and environment go before it (default: none)."`
 }
 
-type logFlag struct {
+// logFlags choose what is logged. Only the service logs.
+type logFlags struct {
 	Level  *string `env:"DEEPFAKED_LOG_LEVEL" placeholder:"LEVEL" help:"debug, info, warn or error (default: ${log_level})."`
 	Format *string `env:"DEEPFAKED_LOG_FORMAT" placeholder:"FORMAT" help:"json or text (default: ${log_format})."`
 }
@@ -68,12 +68,19 @@ func (f configFlags) load() (config.Config, error) {
 	if f.Config != "" {
 		var err error
 		if c, err = config.Load(f.Config); err != nil {
-			return c, err
+			return c, usageError{err}
 		}
 	}
-	set(&c.Log.Level, f.Log.Level)
-	set(&c.Log.Format, f.Log.Format)
 	return c, nil
+}
+
+// check validates the configuration once everything has been laid over it. What
+// is wrong with it is the command line's fault, or that of the file it names.
+func check(c config.Config) error {
+	if err := c.Validate(); err != nil {
+		return usageError{err}
+	}
+	return nil
 }
 
 func (f engineFlags) lay(c *config.Config) {
@@ -90,10 +97,21 @@ func (f engineFlags) lay(c *config.Config) {
 // defaults are the values that --help shows, those of the configuration.
 func defaults() kong.Vars {
 	c := config.Default()
-	short := func(d time.Duration) string { return strings.Replace(d.String(), "m0s", "m", 1) }
 	return kong.Vars{
 		"listen": c.Listen, "data": c.Data, "provider": c.Provider,
 		"log_level": c.Log.Level, "log_format": c.Log.Format,
 		"deadline": short(c.Deadline), "drain": short(c.Drain),
 	}
+}
+
+// short writes 2m0s as 2m, and leaves 30s alone.
+func short(d time.Duration) string {
+	s := d.String()
+	if strings.HasSuffix(s, "m0s") {
+		s = strings.TrimSuffix(s, "0s")
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = strings.TrimSuffix(s, "0m")
+	}
+	return s
 }

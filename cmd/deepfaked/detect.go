@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"os"
 	"os/signal"
@@ -34,7 +35,7 @@ type judged struct {
 	Confidence *float64          `json:"confidence,omitempty"`
 	Kind       preprocess.Kind   `json:"media_type,omitempty"`
 	Report     *inference.Report `json:"report,omitempty"`
-	Error      string            `json:"error,omitempty"` // code of the contract
+	Error      string            `json:"error,omitempty"` // code of the contract, unreadable_file or interrupted
 	Message    string            `json:"message,omitempty"`
 }
 
@@ -46,7 +47,10 @@ func (c *detectCommand) run(ctx context.Context, to streams) error {
 		return err
 	}
 	e, err := openEngine(ctx, cfg, slog.New(slog.DiscardHandler))
-	if err != nil {
+	switch {
+	case ctx.Err() != nil && e == nil:
+		return errInterrupted
+	case err != nil:
 		return err
 	}
 	defer func() { _ = e.Close() }()
@@ -58,7 +62,7 @@ func (c *detectCommand) run(ctx context.Context, to streams) error {
 	}
 	switch {
 	case ctx.Err() != nil:
-		return errors.New("interrupted")
+		return errInterrupted
 	case failed > 0:
 		return errQuiet
 	}
@@ -120,7 +124,7 @@ func (c *detectCommand) open(ctx context.Context, d *inference.Detector, name st
 		return inference.Result{}, err
 	}
 	if !info.Mode().IsRegular() {
-		return inference.Result{}, fmt.Errorf("%s is not a regular file", name)
+		return inference.Result{}, errNotRegular
 	}
 	return d.Detect(ctx, inference.Request{
 		File: f, Size: info.Size(), Sensitivity: inference.Sensitivity(c.Sensitivity), Priority: inference.Background,
@@ -130,11 +134,25 @@ func (c *detectCommand) open(ctx context.Context, d *inference.Detector, name st
 // failure names the fault by the contract's code where the file is at fault.
 func failure(name string, err error) judged {
 	out := judged{File: name, Error: "internal_error", Message: err.Error()}
-	if fault, ok := errors.AsType[*preprocess.Error](err); ok {
+	var fault *preprocess.Error
+	var path *fs.PathError
+	switch {
+	case errors.As(err, &fault):
 		out.Error, out.Message = string(fault.Code), fault.Message
+	case errors.Is(err, context.Canceled):
+		out.Error, out.Message = "interrupted", "The judgement was interrupted."
+	case errors.Is(err, errNotRegular):
+		out.Error, out.Message = "unreadable_file", "The file is not a regular file."
+	case errors.As(err, &path):
+		out.Error, out.Message = "unreadable_file", fmt.Sprintf("The file cannot be read: %v.", path.Err)
 	}
 	return out
 }
+
+var (
+	errNotRegular  = errors.New("not a regular file")
+	errInterrupted = errors.New("interrupted")
+)
 
 func printTable(w io.Writer, results []judged) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)

@@ -38,7 +38,7 @@ func loadModels(cfg config.Config) ([]*models.Model, error) {
 	for _, dir := range cfg.Models {
 		own, err := models.LoadDir(dir)
 		if err != nil {
-			return nil, fmt.Errorf("the models in %s: %w", dir, err)
+			return nil, err // it names the folder
 		}
 		all = append(all, own...)
 	}

@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"text/tabwriter"
 	"time"
 
@@ -16,7 +19,7 @@ type keysCreate struct {
 	configFlags
 	dataFlag
 	Account string `required:"" placeholder:"NAME" env:"DEEPFAKED_ACCOUNT" help:"Account that the key belongs to; its keys share its quota."`
-	Plan    string `required:"" placeholder:"PLAN" env:"DEEPFAKED_PLAN" help:"free, starter or pro."`
+	Plan    string `required:"" enum:"free,starter,pro" placeholder:"PLAN" env:"DEEPFAKED_PLAN" help:"free, starter or pro."`
 }
 
 type keysList struct {
@@ -30,15 +33,21 @@ type keysRevoke struct {
 	Key string `arg:"" name:"key-or-id" help:"The key itself, or its id as keys list shows it."`
 }
 
-// withLedger opens the books for one command.
-func withLedger(ctx context.Context, flags configFlags, data dataFlag, fn func(*account.Ledger) error) (err error) {
+// withLedger opens the books for one command. Unless create is set they must be
+// there: to list the keys of a mistyped folder should not make a database in it.
+func withLedger(ctx context.Context, flags configFlags, data dataFlag, create bool, fn func(*account.Ledger) error) (err error) {
 	cfg, err := flags.load()
 	if err != nil {
 		return err
 	}
 	set(&cfg.Data, data.Data)
-	if err := cfg.Validate(); err != nil {
+	if err := check(cfg); err != nil {
 		return err
+	}
+	if !create {
+		if _, err := os.Stat(filepath.Join(cfg.Data, store.FileName)); errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("the data folder %s holds no database: name the folder of the service with --data", cfg.Data)
+		}
 	}
 	books, err := store.Open(ctx, cfg.Data, store.DefaultOptions())
 	if err != nil {
@@ -59,7 +68,7 @@ func ledgerOptions(cfg config.Config) account.Options {
 }
 
 func (c *keysCreate) run(ctx context.Context, to streams) error {
-	return withLedger(ctx, c.configFlags, c.dataFlag, func(l *account.Ledger) error {
+	return withLedger(ctx, c.configFlags, c.dataFlag, true, func(l *account.Ledger) error {
 		key, err := l.CreateKey(ctx, c.Account, c.Plan)
 		if err != nil {
 			return err
@@ -70,7 +79,7 @@ func (c *keysCreate) run(ctx context.Context, to streams) error {
 }
 
 func (c *keysList) run(ctx context.Context, to streams) error {
-	return withLedger(ctx, c.configFlags, c.dataFlag, func(l *account.Ledger) error {
+	return withLedger(ctx, c.configFlags, c.dataFlag, false, func(l *account.Ledger) error {
 		keys, err := l.ListKeys(ctx)
 		if err != nil {
 			return err
@@ -89,7 +98,7 @@ func (c *keysList) run(ctx context.Context, to streams) error {
 }
 
 func (c *keysRevoke) run(ctx context.Context, to streams) error {
-	return withLedger(ctx, c.configFlags, c.dataFlag, func(l *account.Ledger) error {
+	return withLedger(ctx, c.configFlags, c.dataFlag, false, func(l *account.Ledger) error {
 		key, err := l.RevokeKey(ctx, c.Key)
 		if errors.Is(err, account.ErrKeyNotFound) {
 			return errors.New("no such key; keys list shows the ids of all keys")

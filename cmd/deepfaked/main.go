@@ -75,8 +75,17 @@ func parse(args []string, to streams) (chosen command, code int, done bool) {
 	case exited >= 0:
 		return nil, exited, true
 	case err != nil:
-		_, _ = fmt.Fprintf(to.err, "deepfaked: %v; see deepfaked --help\n", err)
+		_, _ = fmt.Fprintf(to.err, "deepfaked: %v; see %s --help\n", err, reached(err))
 		return nil, exitUsage, true
 	}
 	return parsed.Selected().Target.Addr().Interface().(command), 0, false
+}
+
+// reached is the command whose help explains an error of parsing.
+func reached(err error) string {
+	var wrong *kong.ParseError
+	if !errors.As(err, &wrong) || wrong.Context.Selected() == nil {
+		return "deepfaked"
+	}
+	return "deepfaked " + wrong.Context.Selected().Path()
 }

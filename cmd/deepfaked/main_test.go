@@ -1,10 +1,16 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
 )
 
 // TestMain makes the test binary the program itself where it is started with
@@ -13,5 +19,46 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && !strings.HasPrefix(os.Args[1], "-") {
 		os.Exit(run(context.Background(), os.Args[1:], os.Stdout, os.Stderr))
 	}
-	os.Exit(m.Run())
+	goleak.VerifyTestMain(m)
+}
+
+// said is what a command came to.
+type said struct {
+	code     int
+	out, err string
+}
+
+// call runs the program to its end.
+func call(t testing.TB, args ...string) said {
+	t.Helper()
+	var out, err bytes.Buffer
+	code := run(t.Context(), args, &out, &err)
+	return said{code, out.String(), err.String()}
+}
+
+// ok fails the test unless the command succeeded, and returns what it printed.
+func (s said) ok(t testing.TB) string {
+	t.Helper()
+	require.Zero(t, s.code, s.err)
+	require.Empty(t, s.err)
+	return s.out
+}
+
+// refused checks the exit code and that standard error says why, in the given
+// words; an excerpt of a configuration may follow.
+func (s said) refused(t testing.TB, code int, words ...string) {
+	t.Helper()
+	assert.Equal(t, code, s.code, s.err)
+	assert.True(t, strings.HasPrefix(s.err, "deepfaked: "), s.err)
+	for _, w := range words {
+		assert.Contains(t, s.err, w)
+	}
+}
+
+// write makes a file in a folder of the test.
+func write(t testing.TB, name string, content []byte) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	require.NoError(t, os.WriteFile(path, content, 0o600))
+	return path
 }

@@ -29,7 +29,7 @@ func settings(flags configFlags, engine engineFlags) (config.Config, error) {
 		return cfg, err
 	}
 	engine.lay(&cfg)
-	return cfg, cfg.Validate()
+	return cfg, check(cfg)
 }
 
 func (c *modelsList) run(_ context.Context, to streams) error {

@@ -20,9 +20,10 @@ type serveFlags struct {
 	configFlags
 	dataFlag
 	engineFlags
+	Log         logFlags       `embed:"" prefix:"log-"`
 	Listen      *string        `env:"DEEPFAKED_LISTEN" placeholder:"ADDR" help:"host:port to serve on; port 0 takes a free one, which the first log line names (default: ${listen})."`
-	Deadline    *time.Duration `env:"DEEPFAKED_DEADLINE" placeholder:"TIME" help:"For an analysis that a client waits for (default: ${deadline})."`
-	Drain       *time.Duration `env:"DEEPFAKED_DRAIN" placeholder:"TIME" help:"For what still runs when the service is told to stop (default: ${drain})."`
+	Deadline    *time.Duration `env:"DEEPFAKED_DEADLINE" placeholder:"TIME" help:"Longest analysis that a client waits for (default: ${deadline})."`
+	Drain       *time.Duration `env:"DEEPFAKED_DRAIN" placeholder:"TIME" help:"How long what still runs may go on when the service is told to stop (default: ${drain})."`
 	KeepUploads *bool          `name:"keep-uploads" env:"DEEPFAKED_KEEP_UPLOADS" help:"Keep every analysed upload in the data folder (default: uploads are deleted)."`
 }
 
@@ -32,12 +33,14 @@ func (c *serveFlags) settings() (config.Config, error) {
 		return cfg, err
 	}
 	c.lay(&cfg)
+	set(&cfg.Log.Level, c.Log.Level)
+	set(&cfg.Log.Format, c.Log.Format)
 	set(&cfg.Listen, c.Listen)
 	set(&cfg.Data, c.Data)
 	set(&cfg.Deadline, c.Deadline)
 	set(&cfg.Drain, c.Drain)
 	set(&cfg.KeepUploads, c.KeepUploads)
-	return cfg, cfg.Validate()
+	return cfg, check(cfg)
 }
 
 // run serves until ctx ends or the process is told to stop. A second signal
@@ -55,6 +58,8 @@ func (c *serveCommand) run(ctx context.Context, to streams) error {
 	if err != nil {
 		return err
 	}
+	// Scripts read the address here, whatever else is to be logged.
+	newLogger(to.err, config.Log{Level: "info", Format: cfg.Log.Format}).Info("listening", "address", s.server.Addr().String())
 	err = s.serve(ctx)
 	if err = errors.Join(err, s.Close()); err == nil {
 		logger.Info("stopped")

@@ -148,7 +148,6 @@ func serverOptions(cfg config.Config) api.Options {
 // serve answers requests until ctx ends, and then lets what runs come to its
 // end within the drain time.
 func (s *service) serve(ctx context.Context) error {
-	s.logger.Info("listening", "address", s.server.Addr().String())
 	running, stop := context.WithCancel(ctx)
 	defer stop()
 	var background sync.WaitGroup

@@ -105,7 +105,7 @@ func windowStarts(n int, l preprocess.Limits) []int {
 
 // tooLong refuses a file for its duration.
 func tooLong(d, limit time.Duration) error {
-	return tooLarge(fmt.Sprintf("the file lasts at least %v, the limit is %v", d.Round(time.Second), limit))
+	return tooLarge(fmt.Sprintf("The file lasts at least %v; at most %v are allowed.", d.Round(time.Second), limit))
 }
 
 // tooLarge refuses a file for a limit that it passes; message names it.
@@ -115,5 +115,5 @@ func tooLarge(message string) error {
 
 // tooShort refuses sound that says nothing.
 func tooShort(format string) error {
-	return unsupported("recognised as " + format + " but its sound is shorter than 0.1 seconds, too short to be judged")
+	return unsupported("The file is recognised as " + format + " but its sound is shorter than 0.1 seconds, too short to be judged.")
 }

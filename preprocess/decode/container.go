@@ -67,9 +67,9 @@ func (c *container) scan(in *input, src Source) error {
 	}
 	switch {
 	case c.video == nil && dec == nil && c.foreign != "":
-		return unsupported(fmt.Sprintf("recognised as %s but its codec %s is not supported", src.Format, c.foreign))
+		return unsupported(fmt.Sprintf("The file is recognised as %s but its codec %s is not supported.", src.Format, c.foreign))
 	case c.video == nil && dec == nil:
-		return unsupported(fmt.Sprintf("recognised as %s but it holds neither sound nor video", src.Format))
+		return unsupported(fmt.Sprintf("The file is recognised as %s but it holds neither sound nor video.", src.Format))
 	}
 	if err := c.read(in, dec); err != nil || dec == nil {
 		return err
@@ -101,7 +101,7 @@ func (c *container) read(in *input, dec *soundDecoder) error {
 			return err
 		}
 	}
-	return tooLarge(fmt.Sprintf("the file has more than %d packets of sound and pictures", maxReads))
+	return tooLarge(fmt.Sprintf("The file has more than %d packets of sound and pictures.", maxReads))
 }
 
 // write puts what was found into out.

@@ -118,19 +118,19 @@ func TestContainerLimits(t *testing.T) {
 	l := preprocess.DefaultLimits()
 	l.Pixels = 160*128 - 1
 	_, err := decodePath(t, video, preprocess.MP4, l)
-	wantCode(t, err, preprocess.PayloadTooLarge, "160 × 128", "20479")
+	wantCode(t, err, preprocess.PayloadTooLarge, "160 by 128", "20479")
 	l = preprocess.DefaultLimits()
 	l.Duration = time.Second
 	_, err = decodePath(t, video, preprocess.MP4, l)
-	wantCode(t, err, preprocess.PayloadTooLarge, "limit is 1s")
+	wantCode(t, err, preprocess.PayloadTooLarge, "at most 1s")
 	_, err = decodePath(t, encode(t, master, "x.mp3", "-vn"), preprocess.MP3, l)
-	wantCode(t, err, preprocess.PayloadTooLarge, "limit is 1s")
+	wantCode(t, err, preprocess.PayloadTooLarge, "at most 1s")
 	many := []string{"-vn"}
 	for range 40 {
 		many = append(many, "-map", "0:a")
 	}
 	_, err = decodePath(t, encode(t, master, "x.mka", append(many, "-c:a", "pcm_s16le")...), preprocess.Matroska, preprocess.DefaultLimits())
-	wantCode(t, err, preprocess.PayloadTooLarge, "40 streams", "limit is 32")
+	wantCode(t, err, preprocess.PayloadTooLarge, "40 streams", "at most 32")
 	_, err = decodePath(t, encode(t, master, "x.ogg", "-vn", "-t", "0.05", "-c:a", "flac"), preprocess.OGG, preprocess.DefaultLimits())
 	wantCode(t, err, preprocess.UnsupportedMediaType, "0.1 seconds")
 }
@@ -157,7 +157,25 @@ func TestGiantPictures(t *testing.T) {
 	stsd := box(t, file, "stsd")
 	binary.BigEndian.PutUint32(file[stsd+box(t, file[stsd:], "avc1")+24:], 0xFFFFFFFF)
 	_, err := decodeBytes(t, file, preprocess.MP4, preprocess.DefaultLimits())
-	wantCode(t, err, preprocess.PayloadTooLarge, "65535 × 65535", "64000000")
+	wantCode(t, err, preprocess.PayloadTooLarge, "65535 by 65535", "64000000")
+}
+
+// TestPixelsOfEveryCodec: MPEG-4 in MP4 with too many pixels was called damaged,
+// since only the codec's own header says how many there are.
+func TestPixelsOfEveryCodec(t *testing.T) {
+	t.Parallel()
+	master, l := clock(t, 1), preprocess.DefaultLimits()
+	l.Pixels = 160*128 - 1
+	for name, args := range videoCodecsTested() {
+		if name == "VP8" || name == "Theora" {
+			continue // not in MP4
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, err := decodePath(t, encode(t, master, "x.mp4", append([]string{"-an"}, args...)...), preprocess.MP4, l)
+			wantCode(t, err, preprocess.PayloadTooLarge, "160 by 128", "20479")
+		})
+	}
 }
 
 // TestThousandsOfStreams repeats the track of a sound file.

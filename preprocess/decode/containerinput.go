@@ -205,12 +205,14 @@ func (in *input) probe(l preprocess.Limits) error {
 // check holds what the file declares against the limits.
 func (in *input) check(l preprocess.Limits) error {
 	if n := int(in.ctx.nb_streams); n > l.Streams {
-		return tooLarge(fmt.Sprintf("the file has %d streams, the limit is %d", n, l.Streams))
+		return tooLarge(fmt.Sprintf("The file has %d streams; at most %d are allowed.", n, l.Streams))
 	}
 	for _, s := range in.streams() {
-		w, h := int64(s.codecpar.width), int64(s.codecpar.height)
-		if s.codecpar.codec_type == C.AVMEDIA_TYPE_VIDEO && w > 0 && h > 0 && w*h > l.Pixels {
-			return tooLarge(fmt.Sprintf("the video has %d × %d = %d pixels, the limit is %d", w, h, w*h, l.Pixels))
+		if s.codecpar.codec_type != C.AVMEDIA_TYPE_VIDEO {
+			continue
+		}
+		if w, h := sizeOf(s); w > 0 && h > 0 && w*h > l.Pixels {
+			return tooLarge(fmt.Sprintf("The video has %d by %d pixels; at most %d are allowed.", w, h, l.Pixels))
 		}
 	}
 	return nil

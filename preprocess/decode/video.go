@@ -48,7 +48,7 @@ type video struct {
 // note remembers a packet. The error is a limit that was passed.
 func (v *video) note(p *C.AVPacket) error {
 	if len(v.packets) == maxPackets {
-		return tooLarge(fmt.Sprintf("the video has more than %d frames", maxPackets))
+		return tooLarge(fmt.Sprintf("The video has more than %d frames.", maxPackets))
 	}
 	at := v.last
 	switch {

@@ -91,7 +91,7 @@ func (w *wavWalker) riff() error {
 	}
 	switch id := string(head[:4]); {
 	case id == "RIFX":
-		return unsupported("recognised as WAV but it is big-endian (RIFX), which is not supported; convert it to a RIFF file")
+		return unsupported("The file is recognised as WAV but it is big-endian (RIFX), which is not supported; convert it to a RIFF file.")
 	case id != "RIFF" && id != "RF64" && id != "BW64" || string(head[8:]) != "WAVE":
 		return fmt.Errorf("%w: no RIFF header", errDamagedWAV)
 	default:
@@ -162,7 +162,7 @@ func wavEncoding(b []byte) (int, error) {
 	tag := int(binary.LittleEndian.Uint16(b))
 	if tag == wavExtensible {
 		if len(b) < 40 || string(b[26:40]) != wavGUID {
-			return 0, unsupported("recognised as WAV but its extensible encoding is not supported; convert it to PCM")
+			return 0, unsupported("The file is recognised as WAV but its extensible encoding is not supported; convert it to PCM.")
 		}
 		tag = int(binary.LittleEndian.Uint16(b[24:]))
 	}
@@ -170,7 +170,7 @@ func wavEncoding(b []byte) (int, error) {
 	case wavPCM, wavFloat, wavALaw, wavMuLaw:
 		return tag, nil
 	}
-	return 0, unsupported(fmt.Sprintf("recognised as WAV but its encoding 0x%04x is not supported; convert it to PCM", tag))
+	return 0, unsupported(fmt.Sprintf("The file is recognised as WAV but its encoding 0x%04x is not supported; convert it to PCM.", tag))
 }
 
 // layout checks how samples lie in the data: align bytes for all channels, each
@@ -195,7 +195,7 @@ func (s *wavSound) layout(align, bits int) error {
 		ok = bits == 8
 	}
 	if !ok {
-		return unsupported(fmt.Sprintf("recognised as WAV but samples of %d bits are not supported in its encoding; convert it to 16-bit PCM", bits))
+		return unsupported(fmt.Sprintf("The file is recognised as WAV but samples of %d bits are not supported in its encoding; convert it to 16-bit PCM.", bits))
 	}
 	return nil
 }
@@ -217,7 +217,7 @@ func (w *wavWalker) data(length int64) (wavSound, error) {
 	w.sound.DataAt = w.pos
 	w.sound.Frames = min(length, rest) / int64(w.sound.Block())
 	if w.sound.Frames == 0 {
-		return wavSound{}, unsupported("recognised as WAV but it holds no sound")
+		return wavSound{}, unsupported("The file is recognised as WAV but it holds no sound.")
 	}
 	return w.sound, nil
 }

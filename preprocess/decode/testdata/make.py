@@ -59,6 +59,10 @@ def cmyk():
     open("cmyk-plain.jpg", "wb").write(data)
 
 
+def progressive():
+    drawn().save("progressive.jpg", quality=92, progressive=True)
+
+
 def orientations():
     turned = {
         1: None, 2: Image.FLIP_LEFT_RIGHT, 3: Image.ROTATE_180, 4: Image.FLIP_TOP_BOTTOM,
@@ -122,6 +126,7 @@ def tiff():
 
 if __name__ == "__main__":
     cmyk()
+    progressive()
     orientations()
     heic()
     avif()

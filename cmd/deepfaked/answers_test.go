@@ -1,0 +1,94 @@
+//go:build gocv_specific_modules
+
+package main
+
+import (
+	"bytes"
+	"io"
+	"mime/multipart"
+	"testing"
+
+	"encoding/json"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"deepfaked/inference"
+	"deepfaked/models"
+)
+
+// form is a submission.
+func form(t testing.TB, file []byte, fields ...string) (io.Reader, string) {
+	t.Helper()
+	var out bytes.Buffer
+	w := multipart.NewWriter(&out)
+	for i := 0; i < len(fields); i += 2 {
+		require.NoError(t, w.WriteField(fields[i], fields[i+1]))
+	}
+	part, err := w.CreateFormFile("file", "upload.bin")
+	require.NoError(t, err)
+	_, err = part.Write(file)
+	require.NoError(t, err)
+	require.NoError(t, w.Close())
+	return &out, w.FormDataContentType()
+}
+
+// fields checks that a has exactly the fields, of the form that the contract
+// gives them.
+func (a answer) fields(t testing.TB, status int, names ...string) answer {
+	t.Helper()
+	require.Equal(t, status, a.status, a.raw)
+	for _, name := range names {
+		require.Contains(t, a.body, name)
+		switch value := a.body[name]; name {
+		case "id":
+			assert.Regexp(t, `^det_[0-9a-z]{26}$`, value)
+		case "verdict":
+			assert.Contains(t, []any{"real", "fake"}, value)
+		case "confidence":
+			p, ok := value.(float64)
+			assert.True(t, ok && p >= 0 && p <= 1, "confidence %v", value)
+			assert.Regexp(t, `"confidence":[01]\.\d`, a.raw, "a float")
+		case "media_type":
+			assert.Contains(t, []any{"image", "audio", "video"}, value)
+		case "created_at", "completed_at", "period_start":
+			assert.Regexp(t, `^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$`, value)
+		case "poll_url":
+			assert.Equal(t, "/v1/results/"+a.body["id"].(string), value)
+		}
+	}
+	require.Len(t, a.body, len(names), "no other fields: %s", a.raw)
+	return a
+}
+
+// judged checks that a is a synchronous result.
+func (a answer) judged(t testing.TB) answer {
+	t.Helper()
+	return a.fields(t, 200, "id", "verdict", "confidence", "media_type", "created_at")
+}
+
+// id is that of the detection.
+func (a answer) id() string { return a.body["id"].(string) }
+
+// report reads what else is known of a detection.
+func (s *instance) report(t testing.TB, key, id string) inference.Report {
+	t.Helper()
+	a := s.get(t, key, "/v1/results/"+id+"/report")
+	require.Equal(t, 200, a.status, a.raw)
+	var r inference.Report
+	require.NoError(t, json.Unmarshal([]byte(a.raw), &r))
+	return r
+}
+
+// times are those of the pieces that a task judged.
+func times(r inference.Report, task models.Task) []float64 {
+	var at []float64
+	for _, f := range r.Findings {
+		for _, p := range f.Pieces {
+			if f.Task == string(task) {
+				at = append(at, p.AtSeconds)
+			}
+		}
+	}
+	return at
+}

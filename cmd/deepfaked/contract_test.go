@@ -1,0 +1,162 @@
+//go:build gocv_specific_modules
+
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"image/png"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"deepfaked/api/client"
+	"deepfaked/inference"
+	"deepfaked/models"
+)
+
+// testContract is the contract in one walk: package api tests every row of its
+// tables with a detector that is told what to say; this is the real one.
+func (s *instance) testContract(t *testing.T) {
+	t.Run("synchronous", s.testSynchronous)
+	t.Run("asynchronous", s.testAsynchronous)
+	t.Run("sensitivity", s.testSensitivity)
+	t.Run("every response", s.testEveryResponse)
+	t.Run("models", s.testModels)
+}
+
+func somePicture(t testing.TB) []byte {
+	t.Helper()
+	return encoded(t, func(b *bytes.Buffer) error { return png.Encode(b, picture(300, 240)) })
+}
+
+// usage reads what the account has used.
+func (s *instance) usage(t testing.TB, key string) float64 {
+	t.Helper()
+	u := s.get(t, key, "/v1/usage").fields(t, 200, "plan", "scans_used", "scans_limit", "scans_remaining", "period_start")
+	used, limit := u.body["scans_used"].(float64), u.body["scans_limit"].(float64)
+	assert.InDelta(t, limit-used, u.body["scans_remaining"], 0)
+	return used
+}
+
+func (s *instance) testSynchronous(t *testing.T) {
+	t.Parallel()
+	key, other := newKey(t, s.data, "sync", "free"), newKey(t, s.data, "other", "pro")
+	got := s.detect(t, key, somePicture(t)).judged(t)
+	assert.Equal(t, "image", got.body["media_type"])
+	again := s.get(t, key, "/v1/results/"+got.id()).
+		fields(t, 200, "id", "status", "verdict", "confidence", "media_type", "created_at", "completed_at")
+	assert.Equal(t, "complete", again.body["status"])
+	for name, value := range got.body {
+		assert.Equal(t, value, again.body[name], name)
+	}
+	s.detect(t, key, []byte("no picture")).want(t, 415, "unsupported_media_type")
+	assert.InDelta(t, 1, s.usage(t, key), 0, "only successes count")
+	for _, path := range []string{"/v1/results/" + got.id(), "/v1/results/" + got.id() + "/report", "/v1/results/det_none"} {
+		s.get(t, other, path).want(t, 404, "not_found")
+	}
+	s.detect(t, key, somePicture(t), "async", "true").want(t, 402, "async_not_allowed")
+	s.detect(t, key, somePicture(t), "async", "false", "unknown", "field").judged(t)
+}
+
+// testAsynchronous: one worker takes the first film, so that the second is
+// still to be read as processing.
+func (s *instance) testAsynchronous(t *testing.T) {
+	t.Parallel()
+	key := newKey(t, s.data, "async", "pro")
+	film := ffmpeg(t, "x.mp4", "-f lavfi -i mandelbrot=s=640x480:r=8:end_pts=16 -t 2 -c:v libx264 -preset veryfast -pix_fmt yuv420p")
+	submit := func(file []byte) answer {
+		a := s.detect(t, key, file, "async", "true").fields(t, 202, "id", "status", "poll_url")
+		assert.Equal(t, "processing", a.body["status"])
+		return a
+	}
+	read := func(a answer) answer { return s.get(t, key, a.body["poll_url"].(string)) }
+	first, second, bad := submit(film), submit(somePicture(t)), submit([]byte("no film"))
+	assert.Equal(t, "processing", read(bad).fields(t, 200, "id", "status", "poll_url", "created_at").body["status"])
+
+	c, err := client.New(client.Options{BaseURL: s.url, Key: key, HTTP: s.client})
+	require.NoError(t, err)
+	for _, a := range []answer{first, second, bad} {
+		_, err := c.Wait(t.Context(), a.id())
+		require.NoError(t, err)
+	}
+	for a, kind := range map[*answer]string{&first: "video", &second: "image"} {
+		done := read(*a).fields(t, 200, "id", "status", "verdict", "confidence", "media_type", "created_at", "completed_at")
+		assert.Equal(t, "complete", done.body["status"])
+		assert.Equal(t, kind, done.body["media_type"])
+		assert.Equal(t, a.id(), done.id())
+	}
+	failed := read(bad).fields(t, 200, "id", "status", "error", "created_at")
+	assert.Equal(t, "failed", failed.body["status"])
+	assert.Equal(t, s.detect(t, key, []byte("no film")).want(t, 415, "unsupported_media_type"), failed.body["error"])
+	assert.InDelta(t, 2, s.usage(t, key), 0, "a failed job costs nothing")
+}
+
+// testSensitivity: the level moves the threshold, never the probability.
+func (s *instance) testSensitivity(t *testing.T) {
+	t.Parallel()
+	key := newKey(t, s.data, "levels", "pro")
+	var reports []inference.Report
+	for _, level := range []string{"sensitive", "balanced", "strict", ""} {
+		var fields []string
+		if level != "" {
+			fields = []string{"sensitivity", level}
+		}
+		a := s.detect(t, key, somePicture(t), fields...).judged(t)
+		r := s.report(t, key, a.id())
+		reports = append(reports, r)
+		fake := r.ProbabilityFake >= r.Threshold
+		assert.Equal(t, fake, a.body["verdict"] == "fake")
+		if want := r.ProbabilityFake; fake {
+			assert.InDelta(t, want, a.body["confidence"], 1e-9)
+		} else {
+			assert.InDelta(t, 1-want, a.body["confidence"], 1e-9)
+		}
+		require.NotEmpty(t, r.Models)
+		rate := map[string]float64{"sensitive": 0.15, "balanced": 0.05, "strict": 0.01, "": 0.05}[level]
+		assert.InDelta(t, rate, r.Models[0].FalsePositiveRate, 0)
+	}
+	for _, r := range reports {
+		assert.InDelta(t, reports[0].ProbabilityFake, r.ProbabilityFake, 1e-4)
+	}
+	assert.Less(t, reports[0].Threshold, reports[1].Threshold)
+	assert.Less(t, reports[1].Threshold, reports[2].Threshold)
+	assert.InDelta(t, reports[1].Threshold, reports[3].Threshold, 0, "balanced is the default")
+}
+
+// testEveryResponse: errors have the contract's shape, and its headers, which do
+// checks of every answer.
+func (s *instance) testEveryResponse(t *testing.T) {
+	t.Parallel()
+	key := newKey(t, s.data, "headers", "pro")
+	for _, bad := range []string{"", "x", key + "x", key[:len(key)-1]} {
+		s.get(t, bad, "/v1/usage").want(t, 401, "unauthorized")
+		s.detect(t, bad, somePicture(t)).want(t, 401, "unauthorized")
+	}
+	s.get(t, key, "/v1/nothing").want(t, 404, "not_found")
+	s.get(t, "", "/").want(t, 404, "not_found")
+	wrong := s.do(t, http.MethodDelete, "/v1/usage", key, "", nil)
+	wrong.want(t, 405, "method_not_allowed")
+	assert.Equal(t, "GET", wrong.header.Get("Allow"))
+	s.do(t, http.MethodGet, "/v1/detect", key, "", nil).want(t, 405, "method_not_allowed")
+	s.do(t, http.MethodPost, "/v1/detect", key, "text/plain", strings.NewReader("x")).want(t, 400, "invalid_request")
+	assert.Equal(t, "ready", s.get(t, "", "/readyz").body["status"])
+	assert.Equal(t, "ok", s.get(t, "", "/healthz").body["status"])
+	assert.Contains(t, s.get(t, key, "/openapi.yaml").raw, "openapi: 3")
+}
+
+func (s *instance) testModels(t *testing.T) {
+	t.Parallel()
+	key := newKey(t, s.data, "cards", "free")
+	var list struct{ Models []models.Card }
+	require.NoError(t, json.Unmarshal([]byte(s.get(t, key, "/v1/models").raw), &list))
+	require.Len(t, list.Models, 3)
+	for _, card := range list.Models {
+		assert.NoError(t, card.Validate())
+		assert.NotEmpty(t, card.Measured)
+		assert.NotEmpty(t, card.Licences.Weights)
+	}
+}

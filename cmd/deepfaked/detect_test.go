@@ -1,0 +1,152 @@
+//go:build gocv_specific_modules
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"deepfaked/models"
+)
+
+// TestDetectTable judges without a server: one row for each file in their
+// order, and for those that can't be judged the reason.
+func TestDetectTable(t *testing.T) { //nolint:paralleltest // one ONNX Runtime in a process
+	good, sound := write(t, "good.png", somePicture(t)), write(t, "good.wav", silence(5))
+	text := write(t, "notes.txt", []byte("notes"))
+	missing := filepath.Join(t.TempDir(), "missing.jpg")
+	s := call(t, "detect", "--provider", "cpu", good, text, sound, missing, t.TempDir())
+	assert.Equal(t, exitFailed, s.code)
+	assert.Empty(t, s.err, "no bar where there is no terminal")
+	rows := strings.Split(strings.TrimSpace(s.out), "\n")
+	require.Len(t, rows, 6, s.out)
+	for i, words := range [][]string{
+		{"FILE", "VERDICT", "CONFIDENCE", "TYPE", "REMARK"},
+		{good, "image"}, {text, "not of a known"}, {sound, "audio"}, {missing, "no such file"}, {"not a regular file"},
+	} {
+		for _, w := range words {
+			assert.Contains(t, rows[i], w)
+		}
+	}
+	assert.Regexp(t, `(real|fake) +[01]\.\d{3} +image`, rows[1])
+}
+
+// TestDetectJSON: a line for each file; 0 when all were judged.
+func TestDetectJSON(t *testing.T) { //nolint:paralleltest // one ONNX Runtime in a process
+	a, b := write(t, "a.png", somePicture(t)), write(t, "b.wav", silence(5))
+	lines := func(s said) (list []judged) {
+		decoder := json.NewDecoder(strings.NewReader(s.out))
+		for decoder.More() {
+			var j judged
+			require.NoError(t, decoder.Decode(&j))
+			list = append(list, j)
+		}
+		return list
+	}
+	both := call(t, "detect", "--json", "--provider", "cpu", "--sensitivity", "strict", a, b)
+	require.Zero(t, both.code, both.err)
+	require.Equal(t, 2, strings.Count(both.out, "\n"))
+	for i, j := range lines(both) {
+		assert.Equal(t, []string{a, b}[i], j.File)
+		require.NotNil(t, j.Report)
+		require.NotNil(t, j.Confidence)
+		assert.Equal(t, "strict", string(j.Report.Sensitivity))
+		assert.Equal(t, []string{"image", "audio"}[i], string(j.Kind))
+		assert.Equal(t, j.Report.ProbabilityFake >= j.Report.Threshold, j.Verdict == "fake")
+	}
+	text := write(t, "notes.txt", []byte("notes"))
+	some := call(t, "detect", "--json", "--provider", "cpu", text, "/nonexistent.jpg", a)
+	assert.Equal(t, exitFailed, some.code)
+	list := lines(some)
+	require.Len(t, list, 3)
+	assert.Equal(t, "unsupported_media_type", list[0].Error)
+	assert.Equal(t, "unreadable_file", list[1].Error)
+	assert.Contains(t, list[1].Message, "no such file")
+	assert.Nil(t, list[0].Confidence)
+	assert.Empty(t, list[2].Error)
+}
+
+func TestDetectWithoutModels(t *testing.T) { //nolint:paralleltest // one ONNX Runtime in a process
+	file := write(t, "a.png", somePicture(t))
+	call(t, "detect", "--onnxruntime", "/nonexistent.so", file).refused(t, exitFailed, "/nonexistent.so")
+	call(t, "detect", "--models", "/nonexistent", file).refused(t, exitFailed, "/nonexistent")
+}
+
+// TestDetectInterrupted: who presses Ctrl-C reads that, not "context canceled".
+func TestDetectInterrupted(t *testing.T) { //nolint:paralleltest // one ONNX Runtime in a process
+	file := write(t, "film.mp4", longFilm(t))
+	for name, interrupt := range map[string]func(testing.TB, context.CancelFunc){
+		"while it loads":  func(_ testing.TB, cancel context.CancelFunc) { cancel() },
+		"while it judges": func(tb testing.TB, cancel context.CancelFunc) { tb.Helper(); decoding(tb, file); cancel() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			var out, err bytes.Buffer
+			code := make(chan int, 1)
+			go func() { code <- run(ctx, []string{"detect", "--provider", "cpu", file}, &out, &err) }()
+			interrupt(t, cancel)
+			assert.Equal(t, exitFailed, <-code)
+			assert.Equal(t, "deepfaked: interrupted\n", err.String())
+			assert.NotContains(t, out.String(), "context")
+		})
+	}
+}
+
+func TestModels(t *testing.T) { //nolint:paralleltest // one ONNX Runtime in a process
+	list := call(t, "models", "list").ok(t)
+	assert.Equal(t, 4, strings.Count(list, "\n"))
+	verified := call(t, "models", "verify", "--provider", "cpu").ok(t)
+	assert.Equal(t, 3, strings.Count(verified, ": ok\n"), verified)
+	for _, task := range []models.Task{models.ImageSynthesis, models.FaceManipulation, models.SpeechSynthesis} {
+		assert.Contains(t, list, string(task))
+	}
+}
+
+// TestModelsThatLie: an operator's folder is checked as a whole, and what is
+// wrong with it is said.
+func TestModelsThatLie(t *testing.T) { //nolint:paralleltest // one ONNX Runtime in a process
+	for name, test := range map[string]struct {
+		change func(*models.Card)
+		words  []string
+	}{
+		"checksum":  {func(c *models.Card) { c.SHA256 = strings.Repeat("0", 64) }, []string{"sha256", "damaged"}},
+		"shape":     {func(c *models.Card) { c.Input.Shape[1] /= 2 }, []string{"shape"}},
+		"self-test": {func(c *models.Card) { c.Golden.Output += 100 }, []string{"self-test"}},
+		"threshold": {func(c *models.Card) { delete(c.OperatingPoints, "strict") }, []string{"operating_points", "strict"}},
+		"same name": {func(c *models.Card) { c.Name = "deepfaked-speech" }, []string{"deepfaked-speech", "unique"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := lyingModel(t, test.change)
+			s := call(t, "models", "verify", "--provider", "cpu", "--models", dir)
+			assert.Equal(t, exitFailed, s.code)
+			for _, w := range test.words {
+				assert.Contains(t, s.out+s.err, w)
+			}
+		})
+	}
+}
+
+// lyingModel is a copy of a built-in model with something changed on its card.
+func lyingModel(t *testing.T, change func(*models.Card)) string {
+	t.Helper()
+	dir := t.TempDir()
+	builtin, err := models.LoadDir(filepath.Join("..", "..", "models", "builtin", "speech"))
+	require.NoError(t, err)
+	card := builtin[0].Card
+	card.Name, card.File = "copied-speech", "model.onnx"
+	change(&card)
+	text, err := json.Marshal(card)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, models.CardFile), text, 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "model.onnx"), builtin[0].ONNX, 0o600))
+	return dir
+}

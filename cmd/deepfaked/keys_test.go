@@ -1,0 +1,82 @@
+package main
+
+import (
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// newKey makes a key as an operator does.
+func newKey(t testing.TB, data, account, plan string) string {
+	t.Helper()
+	out := call(t, "keys", "create", "--data", data, "--account", account, "--plan", plan).ok(t)
+	require.Regexp(t, regexp.MustCompile(`^dfk_[a-z0-9]+_[A-Za-z0-9_-]+\n$`), out, "only the key is printed")
+	return strings.TrimSpace(out)
+}
+
+// idOf is the part of a key that keys list shows.
+func idOf(key string) string { return key[:strings.Index(key[4:], "_")+4] }
+
+func TestKeys(t *testing.T) {
+	t.Parallel()
+	data := t.TempDir()
+	first, second := newKey(t, data, "alice", "starter"), newKey(t, data, "alice", "starter")
+	other := newKey(t, data, "bob", "free")
+	assert.NotEqual(t, first, second)
+
+	list := call(t, "keys", "list", "--data", data).ok(t)
+	require.Len(t, strings.Split(strings.TrimSpace(list), "\n"), 4)
+	for _, want := range []string{"ID", "ACCOUNT", "PLAN", "REVOKED", idOf(first), idOf(second), idOf(other), "alice", "starter", "bob", "free"} {
+		assert.Contains(t, list, want)
+	}
+	for _, key := range []string{first, second, other} {
+		assert.NotContains(t, list, key, "a key is shown once")
+	}
+
+	assert.Contains(t, call(t, "keys", "revoke", "--data", data, first).ok(t), idOf(first))
+	assert.Contains(t, call(t, "keys", "revoke", "--data", data, idOf(other)).ok(t), "bob")
+	for line := range strings.SplitSeq(call(t, "keys", "list", "--data", data).ok(t), "\n") {
+		if strings.Contains(line, "dfk_") {
+			assert.Equal(t, strings.HasPrefix(line, idOf(second)), strings.HasSuffix(line, " -"), "revoked or not: %s", line)
+		}
+	}
+}
+
+func TestKeysRefused(t *testing.T) {
+	t.Parallel()
+	data := t.TempDir()
+	newKey(t, data, "alice", "starter")
+	call(t, "keys", "create", "--data", data, "--account", "alice", "--plan", "pro").refused(t, exitFailed, "alice", "starter")
+	call(t, "keys", "create", "--data", data, "--account", "two words", "--plan", "pro").refused(t, exitFailed, "two words", "letters")
+	call(t, "keys", "revoke", "--data", data, "dfk_nothing").refused(t, exitFailed, "no such key", "keys list")
+}
+
+// TestKeysOfNoService: a mistyped folder was answered with an empty list, and a
+// database was left in it.
+func TestKeysOfNoService(t *testing.T) {
+	t.Parallel()
+	data := t.TempDir()
+	call(t, "keys", "list", "--data", data).refused(t, exitFailed, data, "--data")
+	call(t, "keys", "revoke", "--data", data, "x").refused(t, exitFailed, data, "--data")
+	left, err := os.ReadDir(data)
+	require.NoError(t, err)
+	assert.Empty(t, left)
+}
+
+// TestKeysAreStoredHashed looks for the secret in the database itself.
+func TestKeysAreStoredHashed(t *testing.T) {
+	t.Parallel()
+	data := t.TempDir()
+	secret := newKey(t, data, "alice", "pro")
+	files, err := os.ReadDir(data)
+	require.NoError(t, err)
+	for _, f := range files {
+		content, err := os.ReadFile(data + "/" + f.Name())
+		require.NoError(t, err)
+		assert.NotContains(t, string(content), secret[len(idOf(secret)):], f.Name())
+	}
+}

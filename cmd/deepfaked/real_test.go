@@ -1,0 +1,83 @@
+//go:build gocv_specific_modules
+
+package main
+
+import (
+	"archive/tar"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// testRealMedia: photographs, generated pictures, recordings and films from the
+// world outside each get a verdict. They are not part of the repository.
+func (s *instance) testRealMedia(t *testing.T) {
+	data := filepath.Join("..", "..", "..", "shared", "data")
+	heldOut, err := os.ReadFile(filepath.Join(data, "held-out.sha256"))
+	if errors.Is(err, fs.ErrNotExist) {
+		t.Skipf("no real media here: %s is absent", data)
+	}
+	require.NoError(t, err)
+	key := newKey(t, s.data, "real", "pro")
+	for archive, want := range map[string]struct {
+		kind  string
+		files int
+	}{"images.tar": {"image", 5}, "images2.tar": {"image", 5}, "faces.tar": {"image", 5}, "speech.tar": {"audio", 5}, "video.tar": {"video", 3}} {
+		files := firstOf(t, filepath.Join(data, archive), want.files, string(heldOut))
+		assert.NotZero(t, len(files), archive)
+		for name, content := range files {
+			t.Run(archive+" "+name, func(t *testing.T) {
+				t.Parallel()
+				got := s.detect(t, key, content).judged(t)
+				assert.Equal(t, want.kind, got.body["media_type"])
+			})
+		}
+	}
+}
+
+// firstOf reads the first n media files of an archive that the server takes and
+// that are not held out for measuring.
+func firstOf(t *testing.T, archive string, n int, heldOut string) map[string][]byte {
+	t.Helper()
+	file, err := os.Open(archive)
+	if errors.Is(err, fs.ErrNotExist) {
+		t.Skipf("no real media here: %s is absent", archive)
+	}
+	require.NoError(t, err)
+	defer func() { _ = file.Close() }()
+	found := map[string][]byte{}
+	for list := tar.NewReader(file); len(found) < n; {
+		entry, err := list.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		require.NoError(t, err)
+		if entry.Typeflag != tar.TypeReg || entry.Size > 8<<20 || !isMedia(entry.Name) {
+			continue
+		}
+		content, err := io.ReadAll(list)
+		require.NoError(t, err)
+		if sum := sha256.Sum256(content); !strings.Contains(heldOut, hex.EncodeToString(sum[:])) {
+			found[path.Base(entry.Name)] = content
+		}
+	}
+	return found
+}
+
+func isMedia(name string) bool {
+	switch strings.ToLower(path.Ext(name)) {
+	case ".jpg", ".jpeg", ".png", ".webp", ".flac", ".wav", ".mp3", ".ogg", ".mp4", ".mov", ".webm":
+		return true
+	}
+	return false
+}
