@@ -45,7 +45,7 @@ func startServer(b *testing.B) *benchServer {
 		b.Fatalf("keys create: exit %d", code)
 	}
 	s := &benchServer{key: strings.TrimSpace(key.String())}
-	cmd := exec.CommandContext(b.Context(), os.Args[0], "serve", "--provider", "cpu", //nolint:gosec // our own binary
+	cmd := exec.CommandContext(b.Context(), os.Args[0], "serve", "--provider", "cpu",
 		"--listen", "127.0.0.1:0", "--data", data, "--config", config)
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	log, err := cmd.StderrPipe()
