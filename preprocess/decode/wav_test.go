@@ -78,7 +78,7 @@ func compareSound(t *testing.T, path string, f preprocess.Format, channels int) 
 		t.Fatalf("%s: %d samples to compare with", path, len(raw)/2)
 	}
 	for n, x := range got {
-		want := int16(binary.LittleEndian.Uint16(raw[2*n:])) //nolint:gosec // it is signed
+		want := int16(binary.LittleEndian.Uint16(raw[2*n:]))
 		if math.Abs(float64(x)*fullScale-float64(want)) > allowed {
 			t.Fatalf("%s: sample %d is %v, ffmpeg says %v", path, n, x*fullScale, want)
 		}
