@@ -7,9 +7,12 @@ LISTEN    ?= 127.0.0.1:8080
 DATA      ?= data
 BENCH     ?= .
 COUNT     ?= 6
+MEDIA     ?= ../shared/data
+WEIGHTS   ?= ../shared/weights
+WORK      ?= .cache/train
 TOOLS     := $(if $(XDG_CACHE_HOME),$(XDG_CACHE_HOME),$(HOME)/.cache)/deepfaked/tools
 
-.PHONY: run build test lint vet vuln bench setup setup-tests clean help
+.PHONY: run build test lint vet vuln bench setup setup-tests train-image train-face train-speech clean help
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -46,5 +49,19 @@ setup: ## install what building and running need
 setup-tests:
 	@scripts/setup --tests --tools
 
-clean: ## remove what was built; the data folder stays
+train-image: $(WORK)/venv/ready ## train the picture model on MEDIA, from WEIGHTS: half an hour of one core
+	$(<D)/bin/python scripts/train/image/run.py --data '$(MEDIA)' --weights '$(WEIGHTS)' --work '$(WORK)' --out models/builtin/image
+
+train-face: $(WORK)/venv/ready ## train the face model on MEDIA, from WEIGHTS: a quarter of an hour
+	$(<D)/bin/python scripts/train/face/run.py --data '$(MEDIA)' --weights '$(WEIGHTS)' --work '$(WORK)' --out models/builtin/face
+
+train-speech: $(WORK)/venv/ready ## train the speech model on MEDIA: five minutes
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(<D)/bin/python scripts/train/speech/run.py --data '$(MEDIA)' --work '$(WORK)/speech' --out models/builtin/speech
+
+$(WORK)/venv/ready: scripts/train/requirements.txt
+	python3 -m venv $(@D)
+	$(@D)/bin/pip install --disable-pip-version-check --quiet -r $<
+	touch $@
+
+clean: ## remove what was built; the data folder and what training made stay
 	rm -rf bin bench.out

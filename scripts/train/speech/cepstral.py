@@ -56,11 +56,13 @@ class Cepstral(nn.Module):
         return out
 
     def cepstra(self, out, band, span):
+        """Spread of 30 linear-frequency cepstra, their slopes and the slopes of those."""
         c = torch.matmul(band, self.lfcc)
         d = slope(c)
         out["lfcc_std"] = masked_std(torch.cat([c, d, slope(d)], dim=2), span)
 
     def contrast(self, out, band, fine, span):
+        """How bands vary, how low they fall, and steps of the log spectrum along either axis."""
         s = masked_std(band, span)
         out["band_std"] = s - s.mean(1, keepdim=True)
         low, mid = masked_percentiles(band, span, (0.05, 0.5))
@@ -72,6 +74,7 @@ class Cepstral(nn.Module):
         out["dtime"] = masked_mean(step, span[:, 1:]).reshape(-1, 32, 8).mean(2)
 
     def moments(self, out, band, active):
+        """Skewness and kurtosis of each band."""
         w = active.unsqueeze(2)
         z = (band - masked_mean(band, active).unsqueeze(1)) * w
         n = active.sum(1, keepdim=True)
@@ -81,6 +84,7 @@ class Cepstral(nn.Module):
         out["kurt"] = ((z2 * z2).sum(1) / n / sd ** 4).clamp(0, 12)
 
     def modulation(self, out, band, span):
+        """Slow modulation of the bands, against the slowest of each."""
         z = (band - masked_mean(band, span).unsqueeze(1)) * span.unsqueeze(2)
         power = split_power(torch.matmul(z.transpose(1, 2), self.slow))[2]
         m = torch.log(torch.matmul(power, self.slow_bands) + 1e-3)  # [N, 40, 5]
@@ -88,6 +92,7 @@ class Cepstral(nn.Module):
         out["mod"] = (m[:, :, 1:] - m[:, :, :1]).reshape(-1, 40)
 
     def comb(self, out, fine, active):
+        """Cepstra of the lower and the upper log spectrum at odd quefrencies."""
         for name, part, matrix in (("cepl", fine[:, :, :96], self.low_comb),
                                    ("ceph", fine[:, :, 96:], self.high_comb)):
             q = part - part.mean(2, keepdim=True)
@@ -95,6 +100,7 @@ class Cepstral(nn.Module):
             out[name] = torch.cat([masked_mean(c, active), masked_std(c, active)[:, ::2]], dim=1)
 
     def flatness(self, out, power, fine, active):
+        """Spectral flatness in 16 parts of the spectrum."""
         shape = (-1, FRAMES, 16, 16)
         flat = fine.reshape(shape).mean(3) - torch.log(power.reshape(shape).mean(3) + 1e-4)
         out["flat"] = torch.cat([masked_mean(flat, active), masked_std(flat, active)], dim=1)

@@ -52,6 +52,7 @@ class SVM:
         return self
 
     def score(self, x):
+        """Values of rows of statistics; those unlike anything in training come near 0."""
         near = np.exp(-self.gamma * squared_distances(self.scaler(x), self.vectors).astype(np.float64))
         familiar = np.clip((near.max(1) - STRANGE) / (FAMILIAR - STRANGE), LEAST, 1)
         return (near @ self.weights + self.bias) * familiar

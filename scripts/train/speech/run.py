@@ -29,10 +29,11 @@ SEED = 7
 
 
 def arguments():
+    """The command line."""
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--data", required=True, help="folder with speech.tar, speech2.tar and held-out.sha256")
     p.add_argument("--weights", help="folder of pretrained weights; this recipe starts from none")
-    p.add_argument("--work", required=True, help="folder for intermediate data, outside the repository")
+    p.add_argument("--work", required=True, help="folder for intermediate data, which is never committed")
     p.add_argument("--out", required=True, help="folder for model.onnx and card.json")
     p.add_argument("--results", default=os.path.join(os.path.dirname(os.path.abspath(__file__)), "RESULTS.md"))
     return p.parse_args()
@@ -87,6 +88,7 @@ def final(clips, tables, out, facts):
 
 
 def main():
+    """Gathers, trains, measures, exports."""
     args = arguments()
     torch.set_num_threads(1)
     os.makedirs(args.work, exist_ok=True)

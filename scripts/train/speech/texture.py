@@ -48,6 +48,7 @@ class Phase(nn.Module):
 
     @staticmethod
     def step(v):
+        """Size of the steps between neighbouring bins; the last bin stands for itself."""
         d = (v[:, :, 1:] - v[:, :, :-1]).abs()
         return torch.cat([d, v[:, :, -1:].abs()], dim=2)
 
@@ -104,6 +105,7 @@ class Dynamics(nn.Module):
 
     @staticmethod
     def masked_moments(v, w):
+        """Spread, skewness and kurtosis over the masked frames."""
         z = v - masked_mean(v, w).unsqueeze(1)
         z2 = z * z
         s = torch.sqrt(masked_mean(z2, w) + 1e-12) + 1e-4
@@ -111,6 +113,7 @@ class Dynamics(nn.Module):
         return s, (third / s ** 3).clamp(-6, 6), (fourth / s ** 4).clamp(0, 20)
 
     def modulation(self, fine, w):
+        """Modulation of the log spectrum in stretches of 64 frames, against the slowest of each band."""
         z = fine - masked_mean(fine, w).unsqueeze(1)
         # Twice: near-constant bands at the floor would show the first mean's rounding.
         z = (z - masked_mean(z, w).unsqueeze(1))[:, :1984].reshape(-1, 31, 64, 16).transpose(2, 3)
