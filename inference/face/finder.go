@@ -43,24 +43,27 @@ func (o Options) Validate() error {
 	return nil
 }
 
-// Finder looks for upright frontal faces with a cascade of pixel comparisons
-// (Markuš et al., 2013, as in pigo). It is safe for concurrent use.
+// Finder looks for upright frontal faces. It is safe for concurrent use.
 type Finder struct {
 	opts    Options
-	cascade *pigo.Pigo
+	cascade *cascade
+	cluster *pigo.Pigo
 	buffers sync.Pool // of *buffer
 }
 
 // NewFinder reads the cascade.
-func NewFinder(cascade []byte, opts Options) (*Finder, error) {
+func NewFinder(packed []byte, opts Options) (*Finder, error) {
 	if err := opts.Validate(); err != nil {
 		return nil, err
 	}
-	c, err := pigo.NewPigo().Unpack(cascade)
+	c, err := readCascade(packed)
 	if err != nil {
-		return nil, fmt.Errorf("read the face cascade: %w", err)
+		return nil, err
 	}
-	return &Finder{opts: opts, cascade: c, buffers: sync.Pool{New: func() any { return new(buffer) }}}, nil
+	return &Finder{
+		opts: opts, cascade: c, cluster: pigo.NewPigo(),
+		buffers: sync.Pool{New: func() any { return new(buffer) }},
+	}, nil
 }
 
 // Find returns the squares that hold a face, in pixels of the frame, largest
@@ -75,12 +78,9 @@ func (f *Finder) Find(frame preprocess.Frame) []image.Rectangle {
 	grey := f.buffers.Get().(*buffer)
 	defer f.buffers.Put(grey)
 	grey.reduce(frame, by)
-	found := f.cascade.RunCascade(pigo.CascadeParams{
-		MinSize: smallest, MaxSize: max(width, height), ShiftFactor: 0.1, ScaleFactor: 1.1,
-		ImageParams: pigo.ImageParams{Pixels: grey.pix, Rows: height, Cols: width, Dim: width},
-	}, 0)
 	var faces []image.Rectangle
-	for _, d := range f.cascade.ClusterDetections(found, 0.2) {
+	found := f.cascade.search(grey, width, height, smallest, nil)
+	for _, d := range f.cluster.ClusterDetections(found, 0.2) {
 		if d.Q >= f.opts.Quality {
 			half := d.Scale * by / 2
 			faces = append(faces, image.Rect(d.Col*by-half, d.Row*by-half, d.Col*by+half, d.Row*by+half))
@@ -94,6 +94,9 @@ func (f *Finder) Find(frame preprocess.Frame) []image.Rectangle {
 type buffer struct {
 	pix []byte // grey
 	sum []int  // of one row
+
+	pairs   []pair   // for windows of one size, of the trees that any has come to
+	windows []window // of one row
 }
 
 // reduce averages blocks of by×by pixels into one grey pixel each. What is left
