@@ -29,7 +29,7 @@ test: setup-tests lint vet vuln ## set up and run every check and test
 
 lint: setup-tests ## golangci-lint and, where it is installed, shellcheck
 	$(TOOLS)/golangci-lint run --build-tags $(TEST_TAGS) ./...
-	@if command -v shellcheck >/dev/null; then shellcheck scripts/setup scripts/test-setup scripts/run scripts/sample scripts/vuln .ci/run; \
+	@if command -v shellcheck >/dev/null; then shellcheck scripts/setup scripts/test-setup scripts/run scripts/sample scripts/memory-check scripts/vuln .ci/run; \
 	else echo 'lint: shellcheck is not installed, the shell scripts were not checked'; fi
 
 vet: setup ## go vet, also as it is on a machine without OpenCV and FFmpeg
