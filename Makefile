@@ -12,7 +12,7 @@ WEIGHTS   ?= ../shared/weights
 WORK      ?= .cache/train
 TOOLS     := $(if $(XDG_CACHE_HOME),$(XDG_CACHE_HOME),$(HOME)/.cache)/deepfaked/tools
 
-.PHONY: run build test lint vet vuln bench setup setup-tests train-image train-face train-speech clean help
+.PHONY: run build test lint vet vuln bench memory-check setup setup-tests train-image train-face train-speech clean help
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -29,7 +29,7 @@ test: setup-tests lint vet vuln ## set up and run every check and test
 
 lint: setup-tests ## golangci-lint and, where it is installed, shellcheck
 	$(TOOLS)/golangci-lint run --build-tags $(TEST_TAGS) ./...
-	@if command -v shellcheck >/dev/null; then shellcheck scripts/setup scripts/test-setup scripts/run scripts/sample scripts/memory-check scripts/vuln .ci/run; \
+	@if command -v shellcheck >/dev/null; then shellcheck scripts/setup scripts/test-setup scripts/run scripts/sample scripts/vuln scripts/memory-check .ci/run; \
 	else echo 'lint: shellcheck is not installed, the shell scripts were not checked'; fi
 
 vet: setup ## go vet, also as it is on a machine without OpenCV and FFmpeg
@@ -42,6 +42,9 @@ vuln: setup-tests ## govulncheck; only what is reached fails
 bench: setup-tests ## benchmarks, COUNT times each, summed up by benchstat
 	go test -run '^$$' -bench '$(BENCH)' -benchmem -count $(COUNT) -tags $(TAGS) ./... | tee bench.out
 	$(TOOLS)/benchstat bench.out
+
+memory-check: build ## a thousand requests of each kind: memory must not grow
+	scripts/memory-check
 
 setup: ## install what building and running need
 	@scripts/setup

@@ -11,8 +11,9 @@ import (
 	"github.com/go-audio/wav"
 )
 
-// wavBlock is how many samples of all channels together are read at a time.
-const wavBlock = 1 << 16
+// wavBlock is how many samples of all channels together are read at a time: few
+// enough for what is made of them to stay in the cache of the processor.
+const wavBlock = 1 << 13
 
 // monoReader fills mono with the next samples, the mean of all channels, at the
 // file's own rate, and returns how many there were: 0 at the end.
