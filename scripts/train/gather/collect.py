@@ -14,7 +14,8 @@ from gather.table import matching
 
 SEED = "deepfaked-1"
 COLUMNS = (
-    "path", "medium", "label", "system", "repository", "commit", "original path", "licence", "sha256", "speaker", "excerpt",
+    "path", "medium", "label", "system", "repository", "commit", "original path", "licence", "sha256", "speaker",
+    "excerpt",  # yes: one of the archives holds a part of it, which is then to be left out
 )
 REASONS = ("held out", "duplicate", "near-duplicate", "undecodable", "small", "blank", "pointer", "absent", "changed")
 
@@ -43,7 +44,9 @@ class Collector:
         self.taken = Counter()  # (repository, medium, label, system)
         self.problems = []
         self.manifest = open(self.folder / "manifest.tsv", "w", newline="", encoding="utf-8", errors="surrogateescape")
-        self.writer = csv.writer(self.manifest, delimiter="\t", lineterminator="\n", quoting=csv.QUOTE_NONE, escapechar="\\")
+        self.writer = csv.writer(
+            self.manifest, delimiter="\t", lineterminator="\n", quoting=csv.QUOTE_NONE, escapechar="\\",
+        )
         self.writer.writerow(COLUMNS)
 
     def close(self):
@@ -123,7 +126,8 @@ class Collector:
             self.unlike(source, looked_at(body, suffix, source.medium))
         self.seen.add(checksum)
         self.taken[source.repository, source.medium, source.label, source.system] += 1
-        target = Path(source.medium, source.label, plain(source.system), plain(source.repository) + "-" + checksum[:16] + suffix)
+        name = f"{plain(source.repository)}-{checksum[:16]}{suffix}"
+        target = Path(source.medium, source.label, plain(source.system), name)
         (self.folder / target).parent.mkdir(parents=True, exist_ok=True)
         (self.folder / target).write_bytes(body)
         self.writer.writerow([

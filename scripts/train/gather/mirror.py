@@ -22,7 +22,8 @@ def clone(mirror, repository, commit):
     target = Path(mirror, repository.replace("/", "+"), "repo")
     address = f"https://github.com/{repository}"
     run = subprocess.run(
-        ["git", "clone", "--quiet", "--bare", "--filter=blob:none", address, str(target)], capture_output=True, text=True,
+        ["git", "clone", "--quiet", "--bare", "--filter=blob:none", address, str(target)],
+        capture_output=True, text=True,
     )
     if run.returncode:
         raise Missing(f"{repository} is not in the mirror and could not be cloned: {run.stderr.strip()[-200:]}")
