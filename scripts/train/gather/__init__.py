@@ -1,0 +1,1 @@
+"""Gathers the bigger sources of pictures, faces and speech for training."""
