@@ -47,9 +47,6 @@ func NewDetector(parts Parts, opts DetectorOptions) (*Detector, error) {
 	}
 	judges := map[models.Task][]models.Card{}
 	for _, c := range parts.Cards {
-		if err := judgeable(c); err != nil {
-			return nil, err
-		}
 		judges[c.Task] = append(judges[c.Task], c)
 	}
 	for _, t := range []models.Task{models.ImageSynthesis, models.FaceManipulation, models.SpeechSynthesis} {

@@ -194,7 +194,7 @@ func TestGateRefusesWhenTooManyWait(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		waits := make(chan error, 1)
 		go func() {
-			_, err := g.enter(ctx, Background)
+			_, err := g.enter(ctx, Interactive)
 			waits <- err
 		}()
 		synctest.Wait()
@@ -212,6 +212,55 @@ func TestGateRefusesWhenTooManyWait(t *testing.T) {
 		}
 		leave()
 	})
+}
+
+// Four jobs with long videos used to fill every place, and a person with a
+// picture waited for seconds behind them.
+func TestBackgroundLeavesRoom(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := newGate(DetectorOptions{Parallel: 4, Waiting: 1})
+		left := make(chan func(), 4)
+		for range 4 {
+			go func() {
+				leave, err := g.enter(t.Context(), Background)
+				if err != nil {
+					t.Error(err)
+				}
+				left <- leave
+			}()
+		}
+		synctest.Wait()
+		if len(left) != 2 {
+			t.Fatalf("%d jobs run, want half of the four places", len(left))
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if _, err := g.enter(ctx, Background); !errors.Is(err, context.Canceled) {
+			t.Errorf("a job that was cancelled: got %v", err)
+		}
+		for range 2 {
+			leave, err := g.enter(t.Context(), Interactive)
+			if err != nil {
+				t.Fatal(err)
+			}
+			leave()
+		}
+		for range 4 {
+			(<-left)()
+		}
+	})
+}
+
+// The goroutines of a request have no handler above them that recovers: a panic
+// on one strange picture ended the service for everybody.
+func TestPanicCostsItsOwnRequest(t *testing.T) {
+	t.Parallel()
+	frames := []preprocess.Frame{grey(0, 0)}
+	d := newTestDetector(t, media(preprocess.Image, frames, nil), func(preprocess.Frame) []image.Rectangle { panic("strange picture") })
+	if _, err := d.Detect(t.Context(), Request{}); err == nil || !strings.Contains(err.Error(), "strange picture") {
+		t.Errorf("got %v, want the panic as an error", err)
+	}
 }
 
 func TestNewDetectorNamesTheMissingTask(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"container/heap"
 	"fmt"
 	"math"
+	"time"
 )
 
 // loop is the life of one executor: take what is there, run it, again.
@@ -71,11 +72,16 @@ func (s *Scheduler) cut(q *queue, most int, batch []*row) []*row {
 // execute runs rows as one batch and settles each. A batch that fails is halved
 // until the row that spoils it stands alone.
 func (s *Scheduler) execute(q *queue, runner Runner, rows []*row) {
-	for i, r := range rows {
-		r.ticket.work.Fill(r.index, runner.Row(i))
-	}
-	start := s.opts.Now()
-	logits, err := runner.Run(len(rows))
+	var logits []float32
+	var start time.Time
+	err := guarded(func() (err error) {
+		for i, r := range rows {
+			r.ticket.work.Fill(r.index, runner.Row(i))
+		}
+		start = s.opts.Now()
+		logits, err = runner.Run(len(rows))
+		return err
+	})
 	if err == nil && len(logits) < len(rows) {
 		err = fmt.Errorf("model %s: %d results for %d rows", q.model, len(logits), len(rows))
 	}

@@ -2,9 +2,8 @@ package inference
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"image"
-	"sync"
 
 	"golang.org/x/sync/errgroup"
 
@@ -47,9 +46,10 @@ func (d *Detector) judge(ctx context.Context, req Request, media *preprocess.Med
 	g, ctx := errgroup.WithContext(ctx)
 	for i, t := range tasks {
 		g.Go(func() error {
-			f, err := d.judgeTask(ctx, req, media, t)
-			found[i] = f
-			return err
+			return guarded(func() (err error) {
+				found[i], err = d.judgeTask(ctx, req, media, t)
+				return err
+			})
 		})
 	}
 	if err := g.Wait(); err != nil {
@@ -68,9 +68,10 @@ func (d *Detector) judge(ctx context.Context, req Request, media *preprocess.Med
 // them: over the models of the task, then over the faces of a frame, then over
 // time.
 func (d *Detector) judgeTask(ctx context.Context, req Request, media *preprocess.Media, t models.Task) (finding, error) {
-	f := finding{task: t, pieces: d.pieces(media, t)}
-	if len(f.pieces) == 0 {
-		return f, ctx.Err()
+	pieces, err := d.pieces(media, t)
+	f := finding{task: t, pieces: pieces}
+	if err != nil || len(pieces) == 0 {
+		return f, errors.Join(err, ctx.Err())
 	}
 	cards := d.judges[t]
 	for _, c := range cards {
@@ -103,7 +104,7 @@ func overTime(pieces []piece) float64 {
 }
 
 // pieces lists what a task finds in the media, frame by frame.
-func (d *Detector) pieces(media *preprocess.Media, t models.Task) []piece {
+func (d *Detector) pieces(media *preprocess.Media, t models.Task) ([]piece, error) {
 	var out []piece
 	switch t {
 	case models.SpeechSynthesis:
@@ -111,7 +112,11 @@ func (d *Detector) pieces(media *preprocess.Media, t models.Task) []piece {
 			out = append(out, piece{frame: i, seconds: w.At.Seconds()})
 		}
 	case models.FaceManipulation:
-		for i, faces := range d.faces(media.Frames) {
+		found, err := d.faces(media.Frames)
+		if err != nil {
+			return nil, err
+		}
+		for i, faces := range found {
 			for _, box := range faces {
 				out = append(out, piece{frame: i, seconds: media.Frames[i].At.Seconds(), box: box})
 			}
@@ -121,43 +126,20 @@ func (d *Detector) pieces(media *preprocess.Media, t models.Task) []piece {
 			out = append(out, piece{frame: i, seconds: f.At.Seconds()})
 		}
 	}
-	return out
+	return out, nil
 }
 
 // faces searches all frames at once, as far as there are processors.
-func (d *Detector) faces(frames []preprocess.Frame) [][]image.Rectangle {
+func (d *Detector) faces(frames []preprocess.Frame) ([][]image.Rectangle, error) {
 	out := make([][]image.Rectangle, len(frames))
-	var wg sync.WaitGroup
+	var g errgroup.Group
 	for i, f := range frames {
-		wg.Go(func() { out[i] = d.parts.Faces.Find(f) })
+		g.Go(func() error {
+			return guarded(func() error {
+				out[i] = d.parts.Faces.Find(f)
+				return nil
+			})
+		})
 	}
-	wg.Wait()
-	return out
-}
-
-// judgeable checks what the detector needs of a card beyond the card's own form.
-func judgeable(c models.Card) error {
-	shape := c.Input.Shape
-	switch c.Task {
-	case models.ImageSynthesis, models.FaceManipulation:
-		if len(shape) != 4 || shape[1] != shape[2] || shape[3] != 3 || c.Input.Type != "uint8" {
-			return fmt.Errorf("model %s: a model of the task %s takes uint8 [-1, side, side, 3], not %s %v",
-				c.Name, c.Task, c.Input.Type, shape)
-		}
-	case models.SpeechSynthesis:
-		if len(shape) != 2 || c.Input.Type != "float32" {
-			return fmt.Errorf("model %s: a model of the task %s takes float32 [-1, samples], not %s %v",
-				c.Name, c.Task, c.Input.Type, shape)
-		}
-	case models.FaceDetection:
-		return fmt.Errorf("model %s: models of the task %s are not used yet", c.Name, c.Task)
-	default:
-		return fmt.Errorf("model %s: the task %q is unknown", c.Name, c.Task)
-	}
-	for _, s := range []Sensitivity{Strict, Balanced, Sensitive} {
-		if _, ok := c.OperatingPoints[string(s)]; !ok {
-			return fmt.Errorf("model %s: the operating point %s is missing", c.Name, s)
-		}
-	}
-	return nil
+	return out, g.Wait()
 }

@@ -39,7 +39,7 @@ func (o SchedulerOptions) Validate() error {
 
 // DetectorOptions bounds a Detector.
 type DetectorOptions struct {
-	Parallel int // files decoded and judged at the same time
+	Parallel int // files decoded and judged at the same time; background work takes half of it at most
 	Waiting  int // interactive requests that may wait for that; further ones are refused
 }
 
@@ -51,8 +51,8 @@ func (o DetectorOptions) Validate() error {
 	switch {
 	case o.Parallel < 1:
 		return errors.New("detector: parallel must be at least 1")
-	case o.Waiting < 0:
-		return errors.New("detector: waiting must not be negative")
+	case o.Waiting < 1:
+		return errors.New("detector: waiting must be at least 1")
 	}
 	return nil
 }

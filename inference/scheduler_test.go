@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -192,6 +193,26 @@ func TestPoisonedRowFailsAlone(t *testing.T) {
 		if len(failed) != 2 || len(passed) != 4 {
 			t.Errorf("%d failed and %d passed, want 2 (the poisoned one and the one that is no number) and 4", len(failed), len(passed))
 		}
+	})
+}
+
+func TestRowThatPanicsFailsAlone(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := setup(t, DefaultSchedulerOptions(), newSimulated(8, time.Millisecond, 0))
+		var wg sync.WaitGroup
+		wg.Go(func() { mustRun(t, s, numbers(0)) })
+		synctest.Wait()
+		wg.Go(func() { mustRun(t, s, numbers(1)) })
+		wg.Go(func() {
+			w := numbers(2)
+			w.Fill = func(int, models.Row) { panic("no such window") }
+			if _, err := s.Run(t.Context(), w); err == nil || !strings.Contains(err.Error(), "no such window") {
+				t.Errorf("got %v, want the panic as an error", err)
+			}
+		})
+		wg.Wait()
+		mustRun(t, s, numbers(3))
 	})
 }
 

@@ -82,9 +82,8 @@ func checkInput(c *Card) error {
 		}
 		return nil
 	}
-	square := len(shape) == 4 && (shape[3] == 3 && shape[1] == shape[2] || shape[1] == 3 && shape[2] == shape[3])
-	if !square {
-		return wrong("input.shape", "must be [-1, side, side, 3] or [-1, 3, side, side] for %s", c.Task)
+	if c.Input.Type != "uint8" || len(shape) != 4 || shape[3] != 3 || shape[1] != shape[2] {
+		return wrong("input.shape", "must be [-1, side, side, 3] of uint8 for %s; normalisation belongs into the graph", c.Task)
 	}
 	return nil
 }
