@@ -2,6 +2,7 @@ package preprocess
 
 import (
 	"errors"
+	"os"
 	"time"
 )
 
@@ -22,6 +23,13 @@ func DefaultLimits() Limits {
 		Pixels: 64_000_000, Duration: 30 * time.Minute, Streams: 32,
 		Side: 1280, Frames: 16, Windows: 16, Samples: 64_000,
 	}
+}
+
+// OutputBytes bounds the pixels and samples of one file that keeps the limits.
+func (l Limits) OutputBytes() int64 {
+	frame, window := 3*int64(l.Side)*int64(l.Side), 4*int64(l.Samples)
+	page := int64(os.Getpagesize()) // each begins on one of its own
+	return int64(l.Frames)*(frame+page) + int64(l.Windows)*(window+page)
 }
 
 // Validate names the first field that makes no sense.

@@ -32,8 +32,8 @@ func DefaultPoolOptions() PoolOptions {
 	return PoolOptions{
 		Limits: DefaultLimits(), Children: 2,
 		Env:     []string{"OPENCV_LOG_LEVEL=SILENT"},
-		Timeout: 30 * time.Second, Start: 30 * time.Second,
-		MemoryBytes: 8 << 30, CPUSeconds: 30, OutputBytes: 128 << 20, Recycle: 200,
+		Timeout: time.Minute, Start: 30 * time.Second,
+		MemoryBytes: 8 << 30, CPUSeconds: 60, OutputBytes: 128 << 20, Recycle: 200,
 		Logger: slog.New(slog.NewJSONHandler(os.Stderr, nil)),
 	}
 }

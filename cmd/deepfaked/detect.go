@@ -54,7 +54,10 @@ func (c *detectCommand) run(ctx context.Context, to streams) error {
 		return err
 	}
 	defer func() { _ = e.Close() }()
-	results, failed := c.judgeAll(ctx, e.detector, 2*children(cfg), to)
+	results, failed, err := c.judgeAll(ctx, e.detector, 2*children(cfg), to)
+	if err != nil {
+		return err
+	}
 	if !c.JSON {
 		if err := printTable(to.out, results); err != nil {
 			return err
@@ -71,7 +74,7 @@ func (c *detectCommand) run(ctx context.Context, to streams) error {
 
 // judgeAll judges the files side by side and hands the results on in the order
 // of the command line.
-func (c *detectCommand) judgeAll(ctx context.Context, d *inference.Detector, parallel int, to streams) (results []judged, failed int) {
+func (c *detectCommand) judgeAll(ctx context.Context, d *inference.Detector, parallel int, to streams) (results []judged, failed int, err error) {
 	bar := progress(to.err, len(c.Files), c.JSON)
 	pending := make([]chan judged, len(c.Files))
 	slots := make(chan struct{}, parallel)
@@ -95,12 +98,12 @@ func (c *detectCommand) judgeAll(ctx context.Context, d *inference.Detector, par
 			failed++
 		}
 		if c.JSON {
-			_ = encoder.Encode(r)
+			err = errors.Join(err, encoder.Encode(r))
 		}
 		results = append(results, r)
 	}
 	_ = bar.Finish()
-	return results, failed
+	return results, failed, err
 }
 
 func (c *detectCommand) judge(ctx context.Context, d *inference.Detector, name string) judged {
@@ -127,7 +130,7 @@ func (c *detectCommand) open(ctx context.Context, d *inference.Detector, name st
 		return inference.Result{}, errNotRegular
 	}
 	return d.Detect(ctx, inference.Request{
-		File: f, Size: info.Size(), Sensitivity: inference.Sensitivity(c.Sensitivity), Priority: inference.Background,
+		File: f, Size: info.Size(), Sensitivity: inference.Sensitivity(c.Sensitivity),
 	})
 }
 

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"runtime"
+	"time"
 
 	"deepfaked/inference"
 	"deepfaked/inference/face"
@@ -33,7 +34,7 @@ type engine struct {
 func loadModels(cfg config.Config) ([]*models.Model, error) {
 	all, err := models.Builtin()
 	if err != nil {
-		return nil, fmt.Errorf("the built-in models: %w", err)
+		return nil, err // it says that they are built in
 	}
 	for _, dir := range cfg.Models {
 		own, err := models.LoadDir(dir)
@@ -44,6 +45,9 @@ func loadModels(cfg config.Config) ([]*models.Model, error) {
 	}
 	seen := map[string]bool{}
 	for _, m := range all {
+		if n := m.Card.Preprocessing.WindowSamples; m.Card.Task == models.SpeechSynthesis && n != cfg.Limits.Samples {
+			return nil, fmt.Errorf("the model %s listens to windows of %d samples, but limits.samples is %d: they must agree", m.Card.Name, n, cfg.Limits.Samples)
+		}
 		if seen[m.Card.Name] {
 			return nil, fmt.Errorf("two models are called %s; a name must be unique", m.Card.Name)
 		}
@@ -113,6 +117,7 @@ func openRuntime(cfg config.Config, logger *slog.Logger) (*ort.Environment, erro
 // them to a scheduler.
 func schedule(ctx context.Context, env *ort.Environment, loaded []*models.Model, logger *slog.Logger) (*inference.Scheduler, error) {
 	var executors []inference.Executor
+	warm := map[string][]time.Duration{}
 	for _, m := range loaded {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -130,9 +135,19 @@ func schedule(ctx context.Context, env *ort.Environment, loaded []*models.Model,
 			}
 			executors[i][m.Card.Name] = s
 		}
+		warm[m.Card.Name] = sessions[0].WarmUp()
 		logger.Info("model ready", "model", m.Card.Name, "version", m.Card.Version, "task", m.Card.Task)
 	}
-	return inference.NewScheduler(inference.DefaultSchedulerOptions(), executors)
+	scheduler, err := inference.NewScheduler(inference.DefaultSchedulerOptions(), executors)
+	if err != nil {
+		return nil, err
+	}
+	for name, took := range warm {
+		for i, size := range executors[0][name].(*ort.Session).Sizes() {
+			scheduler.Seed(name, size, took[i])
+		}
+	}
+	return scheduler, nil
 }
 
 func children(cfg config.Config) int {
@@ -150,5 +165,7 @@ func openPool(cfg config.Config, logger *slog.Logger) (*preprocess.Pool, error) 
 	opts := preprocess.DefaultPoolOptions()
 	opts.Limits, opts.Children, opts.Command = cfg.Limits, children(cfg), []string{self, "decode"}
 	opts.Timeout, opts.MemoryBytes, opts.Logger = cfg.Decoder.Timeout, uint64(max(cfg.Decoder.Memory, 0)), logger
+	opts.CPUSeconds = uint64(max(cfg.Decoder.Timeout, 0)/time.Second) + 1
+	opts.OutputBytes = max(opts.OutputBytes, cfg.Limits.OutputBytes())
 	return preprocess.NewPool(opts)
 }

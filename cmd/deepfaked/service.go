@@ -23,12 +23,13 @@ import (
 // service is one server with all that it needs, but for the engine, which takes
 // seconds to start and is loaded while the address is bound already.
 type service struct {
-	cfg    config.Config
-	logger *slog.Logger
-	ledger *account.Ledger
-	judge  *late
-	jobs   *job.Runner
-	server *api.Server
+	cfg     config.Config
+	logger  *slog.Logger
+	ledger  *account.Ledger
+	judge   *late
+	jobs    *job.Runner
+	uploads *spool.Spool
+	server  *api.Server
 	closers
 }
 
@@ -77,8 +78,7 @@ func newService(ctx context.Context, cfg config.Config, logger *slog.Logger) (_ 
 	if err := s.openBooks(ctx); err != nil {
 		return nil, err
 	}
-	uploads, err := spool.New(spoolOptions(cfg))
-	if err != nil {
+	if s.uploads, err = spool.New(spoolOptions(cfg)); err != nil {
 		return nil, err
 	}
 	limiter, err := account.NewLimiter(account.DefaultLimiterOptions())
@@ -96,7 +96,7 @@ func newService(ctx context.Context, cfg config.Config, logger *slog.Logger) (_ 
 	opts := serverOptions(cfg)
 	opts.Detector, opts.Accounts, opts.Jobs = s.judge, s.ledger, s.jobs
 	opts.Limiter, opts.Addresses = limiter, addresses
-	opts.Spool, opts.Logger, opts.Models = uploads, logger, s.judge.cards
+	opts.Spool, opts.Logger, opts.Models = s.uploads, logger, s.judge.cards
 	if s.server, err = api.New(opts); err != nil {
 		return nil, errors.Join(err, s.jobs.Close(ctx))
 	}
@@ -154,24 +154,28 @@ func (s *service) serve(ctx context.Context) error {
 	background.Go(func() { s.start(running) })
 	background.Go(func() { s.retain(running) })
 	ended := make(chan time.Time, 1)
-	defer context.AfterFunc(ctx, func() { ended <- time.Now() })()
+	defer context.AfterFunc(ctx, func() {
+		ended <- time.Now()
+		s.logger.Info("stopping", "drain", s.cfg.Drain.String())
+	})()
 	err := s.server.Serve(ctx)
 	stop()
 	background.Wait()
-	return errors.Join(err, s.finish(ended))
+	left := s.cfg.Drain
+	if ctx.Err() != nil {
+		left -= time.Since(<-ended)
+	}
+	s.finish(left)
+	return err
 }
 
 // finish lets jobs run for what the requests have left of the drain time.
-func (s *service) finish(ended <-chan time.Time) error {
-	left := s.cfg.Drain
-	select {
-	case at := <-ended:
-		left -= time.Since(at)
-	default: // the server ended by itself
-	}
+func (s *service) finish(left time.Duration) {
 	ctx, cancel := context.WithTimeout(context.Background(), max(left, 0))
 	defer cancel()
-	return s.jobs.Close(ctx)
+	if err := s.jobs.Close(ctx); err != nil {
+		s.logger.Warn("the drain time was over before all jobs were done; they failed and do not count", "error", err)
+	}
 }
 
 // start ends what an earlier process left behind, loads the engine and declares
@@ -207,7 +211,7 @@ func (s *service) open(ctx context.Context) (*engine, error) {
 	return e, nil
 }
 
-// retain deletes results whose time has come.
+// retain deletes results and kept uploads whose time has come.
 func (s *service) retain(ctx context.Context) {
 	ticker := time.NewTicker(s.cfg.Retention.Interval)
 	defer ticker.Stop()
@@ -219,6 +223,12 @@ func (s *service) retain(ctx context.Context) {
 			s.logger.Error("results could not be deleted", "error", err)
 		case n > 0:
 			s.logger.Info("deleted results whose time was over", "detections", n)
+		}
+		switch n, err := s.uploads.Purge(s.cfg.Retention.Results); {
+		case err != nil:
+			s.logger.Error("kept uploads could not be deleted", "error", err)
+		case n > 0:
+			s.logger.Info("deleted kept uploads whose time was over", "files", n)
 		}
 		select {
 		case <-ctx.Done():

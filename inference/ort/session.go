@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"sync"
+	"time"
 
 	ort "github.com/yalue/onnxruntime_go"
 
@@ -24,6 +25,7 @@ type Session struct {
 	mu     sync.Mutex // held during a run, so that nothing is destroyed under it
 	inner  *ort.DynamicAdvancedSession
 	forget func(*Session)
+	warmUp []time.Duration // of each size
 }
 
 func newSession(model *models.Model, maxBatch int, provider Provider, opts Options) (*Session, error) {
@@ -93,12 +95,17 @@ func (s *Session) warm() error {
 		s.card.Golden.Fill(s.Row(i))
 	}
 	for _, size := range s.Sizes() {
+		start := time.Now()
 		if _, err := s.Run(size); err != nil {
 			return err
 		}
+		s.warmUp = append(s.warmUp, time.Since(start))
 	}
 	return nil
 }
+
+// WarmUp is how long a run of each of Sizes took when the session was made.
+func (s *Session) WarmUp() []time.Duration { return s.warmUp }
 
 // MaxBatch is the largest number of rows of a run.
 func (s *Session) MaxBatch() int { return s.tensor.rows }

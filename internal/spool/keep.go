@@ -4,19 +4,25 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 )
 
 // Keep leaves a copy of the file, synced to disk, under name in Options.Keep; it
 // does nothing where no upload is kept. A copy, because a file that never had a
-// name can't be given one. The error wraps ErrFull when there is no room.
+// name can't be given one. What is kept already stays as it is. The error wraps
+// ErrFull when there is no room.
 func (f *File) Keep(name string) (err error) {
 	if f.spool.keep == "" {
 		return nil
 	}
 	path := filepath.Join(f.spool.keep, name)
-	to, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	to, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
 	if err != nil {
 		return fmt.Errorf("spool: keep an upload: %w", full(err))
 	}
@@ -25,4 +31,27 @@ func (f *File) Keep(name string) (err error) {
 		return errors.Join(fmt.Errorf("spool: keep an upload: %w", full(err)), os.Remove(path))
 	}
 	return nil
+}
+
+// Purge deletes kept uploads that were last written longer than olderThan ago,
+// and returns how many.
+func (s *Spool) Purge(olderThan time.Duration) (n int, err error) {
+	if s.keep == "" {
+		return 0, nil
+	}
+	entries, err := os.ReadDir(s.keep)
+	if err != nil {
+		return 0, fmt.Errorf("spool: list kept uploads: %w", err)
+	}
+	for _, e := range entries {
+		info, err := e.Info()
+		if err != nil || time.Since(info.ModTime()) < olderThan {
+			continue // gone already, or too young
+		}
+		if err := os.Remove(filepath.Join(s.keep, e.Name())); err != nil {
+			return n, fmt.Errorf("spool: delete a kept upload: %w", err)
+		}
+		n++
+	}
+	return n, nil
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -166,11 +167,25 @@ func TestKeep(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	got, err := os.ReadFile(filepath.Join(dir, "uploads", "det_1"))
+	path := filepath.Join(dir, "uploads", "det_1")
+	got, err := os.ReadFile(path)
 	if err != nil || string(got) != "abc" {
 		t.Errorf("kept %q, %v", got, err)
 	}
 	if names := list(t, filepath.Join(dir, "spool")); len(names) != 0 {
 		t.Errorf("the spool holds %v", names)
+	}
+	s, err := New(Options{Dir: filepath.Join(dir, "spool"), Keep: filepath.Join(dir, "uploads")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, age := range []time.Duration{time.Hour, 3 * time.Hour} {
+		written := time.Now().Add(-age)
+		if err := os.Chtimes(path, written, written); err != nil {
+			t.Fatal(err)
+		}
+		if n, err := s.Purge(2 * time.Hour); n != i || err != nil {
+			t.Errorf("%v after it was kept: %d files deleted, %v", age, n, err)
+		}
 	}
 }
