@@ -12,7 +12,7 @@ WEIGHTS   ?= ../shared/weights
 WORK      ?= .cache/train
 TOOLS     := $(if $(XDG_CACHE_HOME),$(XDG_CACHE_HOME),$(HOME)/.cache)/deepfaked/tools
 
-.PHONY: run build test lint vet vuln bench memory-check setup setup-tests train-image train-face train-speech clean help
+.PHONY: run build test lint vet vuln bench memory-check setup setup-tests train-image train-face train-speech train-test clean help
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -60,6 +60,9 @@ train-face: $(WORK)/venv/ready ## train the face model on MEDIA, from WEIGHTS: a
 
 train-speech: $(WORK)/venv/ready ## train the speech model on MEDIA: five minutes
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(<D)/bin/python scripts/train/speech/run.py --data '$(MEDIA)' --work '$(WORK)/speech' --out models/builtin/speech
+
+train-test: $(WORK)/venv/ready ## test the scripts that gather and train
+	cd scripts/train && $(abspath $(<D))/bin/python -m unittest discover -p 'test_*.py' -t .
 
 $(WORK)/venv/ready: scripts/train/requirements.txt
 	python3 -m venv $(@D)

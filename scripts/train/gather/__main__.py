@@ -13,7 +13,7 @@ def main():
     """Gathers into WORK/more, which is emptied before."""
     parser = argparse.ArgumentParser(prog="gather", description="gathers training media out of git repositories")
     parser.add_argument("--media", required=True, help="folder with more.tsv, held-out.sha256 and the archives")
-    parser.add_argument("--mirror", required=True, help="git repositories, OWNER+NAME each; others are cloned")
+    parser.add_argument("--mirror", required=True, help="git repositories, OWNER/NAME each; others are cloned")
     parser.add_argument("--work", required=True, help="folder outside the repository; the result is below it in more/")
     parser.add_argument("--sources", default=Path(__file__).with_name("sources.tsv"), help="table of sources")
     options = parser.parse_args()

@@ -9,17 +9,17 @@ class Missing(Exception):
 
 
 def git_folder(mirror, repository):
-    """The git directory of a repository below its folder OWNER+NAME, or None."""
-    top = Path(mirror, repository.replace("/", "+"))
-    for folder in (top, top / "repo", top / "repo" / ".git", top / ".git"):
-        if (folder / "HEAD").is_file() and (folder / "objects").is_dir():
-            return folder
+    """The git directory of a repository below its folder OWNER/NAME, or None; any character may stand for the slash."""
+    for top in (Path(mirror, repository), *sorted(Path(mirror).glob(repository.replace("/", "?")))):
+        for folder in (top, top / "repo", top / "repo" / ".git", top / ".git"):
+            if (folder / "HEAD").is_file() and (folder / "objects").is_dir():
+                return folder
     return None
 
 
 def clone(mirror, repository, commit):
     """Clones a repository from GitHub without its blobs, which follow as they are read."""
-    target = Path(mirror, repository.replace("/", "+"), "repo")
+    target = Path(mirror, repository, "repo")
     address = f"https://github.com/{repository}"
     run = subprocess.run(
         ["git", "clone", "--quiet", "--bare", "--filter=blob:none", address, str(target)],
