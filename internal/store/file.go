@@ -59,15 +59,11 @@ func explain(dir string, err error) error {
 
 // dsn is the address of the database for the driver.
 func dsn(path string, opts Options, readOnly bool) string {
-	sync := "FULL"
-	if opts.Relaxed {
-		sync = "NORMAL"
-	}
 	query := url.Values{"_pragma": {
 		// First, since switching to WAL may have to wait for another process.
 		"busy_timeout(" + strconv.FormatInt(opts.BusyTimeout.Milliseconds(), 10) + ")",
 		"journal_mode(WAL)",
-		"synchronous(" + sync + ")",
+		"synchronous(FULL)",
 		"foreign_keys(1)",
 	}}
 	if readOnly {

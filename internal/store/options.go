@@ -12,10 +12,6 @@ type Options struct {
 	Readers int
 	// BusyTimeout bounds the wait for another process that is writing.
 	BusyTimeout time.Duration
-	// Relaxed syncs the log at checkpoints only (synchronous=NORMAL): a power
-	// failure may take the last transactions back. A crash of the process
-	// never does, with or without it.
-	Relaxed bool
 }
 
 // DefaultOptions are durable: a transaction that has been answered survives a
