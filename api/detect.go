@@ -146,7 +146,7 @@ func (s *Server) detectLater(c *gin.Context, f *form, t job.Task) {
 	sub := account.Submission{ID: t.ID, Async: true, Sensitivity: string(t.Sensitivity)}
 	err := s.opts.Accounts.Reserve(ctx, *from(c).account, sub)
 	if err == nil {
-		err = s.opts.Jobs.Submit(ctx, t)
+		err = s.opts.Jobs.Submit(t)
 	}
 	if err != nil {
 		s.fail(c, s.giveBack(ctx, t.ID, err))
