@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/netip"
 	"time"
 
 	"deepfaked/inference"
@@ -20,38 +19,17 @@ type Detector interface {
 	Detect(ctx context.Context, r inference.Request) (inference.Result, error)
 }
 
-// Authenticator finds the account of a key; account.ErrUnauthorized when there
-// is none.
-type Authenticator interface {
+// Accounts knows who may use the service and keeps their books; *account.Ledger
+// is one, and says what each method promises.
+type Accounts interface {
 	Authenticate(ctx context.Context, bearerToken string) (account.Account, error)
-}
-
-// Quota accepts submissions. Check only asks; Reserve decides.
-type Quota interface {
 	Check(ctx context.Context, a account.Account) error
 	Reserve(ctx context.Context, a account.Account, s account.Submission) error
-}
-
-// Books ends a submission: with its outcome, or without a trace but in the
-// count of the day (Release), or without any (Withdraw).
-type Books interface {
 	Settle(ctx context.Context, id string, o account.Outcome) (account.Detection, error)
 	Release(ctx context.Context, id string) error
 	Withdraw(ctx context.Context, id string) error
-}
-
-// Records answers what an account may ask about itself.
-type Records interface {
 	Detection(ctx context.Context, a account.Account, id string) (account.Detection, error)
 	Usage(ctx context.Context, a account.Account) (account.Usage, error)
-}
-
-// Accounts is all of the above; *account.Ledger is one.
-type Accounts interface {
-	Authenticator
-	Quota
-	Books
-	Records
 }
 
 // Limiter counts a request for key, of which limit are allowed in a window.
@@ -62,7 +40,7 @@ type Limiter interface {
 // Jobs takes submissions whose clients don't wait. When Submit fails the file
 // and the reserved place stay the caller's.
 type Jobs interface {
-	Submit(ctx context.Context, t job.Task) error
+	Submit(t job.Task) error
 }
 
 // Options is what a Server is made of. DefaultOptions fills in all but the
@@ -130,16 +108,5 @@ func (o Options) Validate() error {
 			return fmt.Errorf("api: %s must be positive", field.name)
 		}
 	}
-	for _, proxy := range o.TrustedProxies {
-		if !isNetwork(proxy) {
-			return fmt.Errorf("api: trusted proxy %q must be an address or a network", proxy)
-		}
-	}
 	return o.Pace.Validate()
-}
-
-func isNetwork(s string) bool {
-	_, notAddress := netip.ParseAddr(s)
-	_, notPrefix := netip.ParsePrefix(s)
-	return notAddress == nil || notPrefix == nil
 }
