@@ -59,6 +59,28 @@ func TestShutdown(t *testing.T) {
 	}
 }
 
+// The configuration allows `drain: 0s`, which is to stop at once; api refused it,
+// so that such a service did not start, naming a field that no file has.
+func TestNoDrain(t *testing.T) {
+	t.Parallel()
+	started := make(chan struct{})
+	s := setup(t, config{
+		api: func(o *api.Options) { o.Drain = 0 },
+		detect: func(ctx context.Context, _ inference.Request) (inference.Result, error) {
+			close(started)
+			<-ctx.Done()
+			return inference.Result{}, ctx.Err()
+		},
+	})
+	u := s.begin(s.key("pro"), photo())
+	u.write(len(u.body))
+	<-started
+	stopped := make(chan error, 1)
+	go func() { stopped <- s.stop() }()
+	u.answer().wantShutdown()
+	must(t, <-stopped)
+}
+
 // A request that won't stop doesn't hold the process; Shutdown says so.
 func TestShutdownIsBounded(t *testing.T) {
 	t.Parallel()
@@ -135,6 +157,7 @@ func TestOptions(t *testing.T) {
 	for name, edit := range map[string]func(*api.Options){
 		"no detector":   func(o *api.Options) { o.Detector = nil },
 		"no logger":     func(o *api.Options) { o.Logger = nil },
+		"drain":         func(o *api.Options) { o.Drain = -1 },
 		"file bytes":    func(o *api.Options) { o.FileBytes = 0 },
 		"sync deadline": func(o *api.Options) { o.SyncDeadline = -1 },
 		"trusted proxy": func(o *api.Options) { o.TrustedProxies = []string{"proxy.example"} },

@@ -99,7 +99,7 @@ func (o Options) Validate() error {
 	}{
 		{"file bytes", o.FileBytes}, {"form bytes", o.FormBytes}, {"uploads", int64(o.Uploads)},
 		{"upload retry", int64(o.UploadRetry)}, {"address per minute", int64(o.AddressPerMinute)},
-		{"sync deadline", int64(o.SyncDeadline)}, {"poll after", int64(o.PollAfter)}, {"drain", int64(o.Drain)}, {"grace", int64(o.Grace)},
+		{"sync deadline", int64(o.SyncDeadline)}, {"poll after", int64(o.PollAfter)}, {"grace", int64(o.Grace)},
 		{"read header timeout", int64(o.ReadHeaderTimeout)}, {"idle timeout", int64(o.IdleTimeout)},
 		{"write timeout", int64(o.WriteTimeout)}, {"header bytes", int64(o.HeaderBytes)},
 		{"connections", int64(o.Connections)},
@@ -107,6 +107,9 @@ func (o Options) Validate() error {
 		if field.value <= 0 {
 			return fmt.Errorf("api: %s must be positive", field.name)
 		}
+	}
+	if o.Drain < 0 {
+		return errors.New("api: drain must not be negative")
 	}
 	return o.Pace.Validate()
 }
