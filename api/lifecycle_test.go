@@ -81,6 +81,42 @@ func TestNoDrain(t *testing.T) {
 	must(t, <-stopped)
 }
 
+// When the listener was lost, Serve cut the running requests off and returned
+// without waiting for them: the caller then closed the books under those that
+// were about to settle.
+func TestServeEndsByItself(t *testing.T) {
+	t.Parallel()
+	started, release := make(chan struct{}), make(chan struct{})
+	s := setup(t, config{detect: func(ctx context.Context, r inference.Request) (inference.Result, error) {
+		close(started)
+		<-release
+		if err := ctx.Err(); err != nil {
+			return inference.Result{}, err
+		}
+		return fake(ctx, r)
+	}})
+	key := s.key("pro")
+	u := s.begin(key, photo())
+	u.write(len(u.body))
+	<-started
+	must(t, s.server.LoseListener())
+	s.untilRefusedConnection()
+	select {
+	case <-s.served:
+		t.Error("Serve ended while a request was running")
+	case <-time.After(50 * time.Millisecond):
+	}
+	close(release)
+	u.answer().ok(200)
+	if err := s.stop(); err == nil || !strings.Contains(err.Error(), "serve:") {
+		t.Errorf("Serve did not say that it ended by itself: %v", err)
+	}
+	s.stop = func() error { return nil } // its error is what was wanted
+	if used := s.usage(key).Used; used != 1 {
+		t.Errorf("%d scans were counted", used)
+	}
+}
+
 // A request that won't stop doesn't hold the process; Shutdown says so.
 func TestShutdownIsBounded(t *testing.T) {
 	t.Parallel()

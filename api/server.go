@@ -103,21 +103,21 @@ func (s *Server) ready() error {
 }
 
 // Serve answers requests until ctx ends or Shutdown is called, and returns when
-// the last request has ended. When ctx ends, requests have Options.Drain to
-// finish. An orderly end is nil.
+// the last request has ended. When ctx ends, or no more connections can be
+// accepted, requests have Options.Drain to finish. An orderly end is nil.
 func (s *Server) Serve(ctx context.Context) error {
-	defer context.AfterFunc(ctx, func() {
-		drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.opts.Drain)
+	drain := func() error {
+		bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.opts.Drain)
 		defer cancel()
-		_ = s.Shutdown(drain) // Serve returns its error
-	})()
+		return s.Shutdown(bounded)
+	}
+	defer context.AfterFunc(ctx, func() { _ = drain() })() // Serve returns its error
 	err := s.http.Serve(s.listener)
 	if errors.Is(err, http.ErrServerClosed) {
 		<-s.stopped
 		return s.err
 	}
-	s.stop(job.ErrClosed)
-	return fmt.Errorf("serve: %w", err)
+	return errors.Join(fmt.Errorf("serve: %w", err), drain())
 }
 
 // Shutdown stops accepting, so that probes fail too, and waits for running
