@@ -63,12 +63,11 @@ func (s *Server) receive(r *http.Request, call *call) (*form, error) {
 		return none, &problem{code: payloadTooLarge,
 			message: fmt.Sprintf("The request body is larger than the limit of %d bytes.", limit)}
 	}
-	select {
-	case s.uploads <- struct{}{}:
-		defer func() { <-s.uploads }()
-	default:
-		return none, &inference.SaturatedError{RetryAfter: s.opts.UploadRetry}
+	leave, err := s.receiving(call.account.ID)
+	if err != nil {
+		return none, err
 	}
+	defer leave()
 	call.body.limit = limit
 	form := s.formReader(call.account.Plan, exhausted).read(r.Context(), r.Header.Get("Content-Type"), call.body)
 	return form, form.verdict(call.account.Plan, quota)

@@ -58,16 +58,17 @@ type Options struct {
 	Listen         string   // address; port 0 lets the system choose
 	TrustedProxies []string // addresses and networks whose X-Forwarded-For is believed
 
-	FileBytes        int64         // largest file
-	FormBytes        int64         // what a body may hold besides the file
-	Uploads          int           // bodies received at the same time
-	UploadRetry      time.Duration // told to a client when there are that many
-	AddressPerMinute int           // requests without a valid key, by address
-	SyncDeadline     time.Duration // for an analysis that a client waits for
-	PollAfter        time.Duration // told to a client that polls
-	Drain            time.Duration // for requests to finish once Serve's context ends
-	Grace            time.Duration // for those that did not, to stop and say so
-	Pace             Pace          // of uploads
+	FileBytes         int64         // largest file
+	FormBytes         int64         // what a body may hold besides the file
+	Uploads           int           // bodies received at the same time
+	UploadsPerAccount int           // of one account, among them
+	UploadRetry       time.Duration // told to a client when there are that many
+	AddressPerMinute  int           // requests without a valid key, by address
+	SyncDeadline      time.Duration // for an analysis that a client waits for
+	PollAfter         time.Duration // told to a client that polls, or longer by its plan
+	Drain             time.Duration // for requests to finish once Serve's context ends
+	Grace             time.Duration // for those that did not, to stop and say so
+	Pace              Pace          // of uploads
 
 	ReadHeaderTimeout time.Duration
 	IdleTimeout       time.Duration // of a connection between requests
@@ -80,7 +81,7 @@ type Options struct {
 func DefaultOptions() Options {
 	return Options{
 		Listen: "127.0.0.1:8080", FileBytes: 100 << 20, FormBytes: 1 << 20,
-		Uploads: 64, UploadRetry: 5 * time.Second, AddressPerMinute: 60,
+		Uploads: 64, UploadsPerAccount: 16, UploadRetry: 5 * time.Second, AddressPerMinute: 60,
 		SyncDeadline: 2 * time.Minute, PollAfter: time.Second, Drain: 30 * time.Second, Grace: 5 * time.Second,
 		Pace:              DefaultPace(),
 		ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute,
@@ -98,6 +99,7 @@ func (o Options) Validate() error {
 		value int64
 	}{
 		{"file bytes", o.FileBytes}, {"form bytes", o.FormBytes}, {"uploads", int64(o.Uploads)},
+		{"uploads per account", int64(o.UploadsPerAccount)},
 		{"upload retry", int64(o.UploadRetry)}, {"address per minute", int64(o.AddressPerMinute)},
 		{"sync deadline", int64(o.SyncDeadline)}, {"poll after", int64(o.PollAfter)}, {"grace", int64(o.Grace)},
 		{"read header timeout", int64(o.ReadHeaderTimeout)}, {"idle timeout", int64(o.IdleTimeout)},

@@ -26,7 +26,7 @@ type Server struct {
 	opts     Options
 	http     *http.Server
 	listener net.Listener
-	uploads  chan struct{} // one element for each body being received
+	uploads  uploads
 	unready  atomic.Pointer[error]
 	active   sync.WaitGroup // requests
 	stop     context.CancelCauseFunc
@@ -45,7 +45,7 @@ func New(opts Options) (*Server, error) {
 	base, stop := context.WithCancelCause(context.Background())
 	s := &Server{
 		opts: opts, stop: stop, stopped: make(chan struct{}),
-		uploads: make(chan struct{}, opts.Uploads),
+		uploads: uploads{by: map[string]int{}},
 	}
 	s.SetReady(errStarting)
 	routes, err := s.routes()
