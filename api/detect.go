@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+	"time"
 
 	"github.com/gin-gonic/gin"
 
@@ -166,8 +167,10 @@ func (s *Server) giveBack(ctx context.Context, id string, err error) error {
 	return errors.Join(err, end(ctx, id))
 }
 
-// pollAfter suggests when to ask for the result.
+// pollAfter suggests when to ask for the result: a client that follows it uses
+// half of its requests per minute, and has the others for something else.
 func (s *Server) pollAfter(c *gin.Context) {
-	wait := &problem{retryAfter: s.opts.PollAfter}
+	share := 2 * time.Minute / time.Duration(from(c).account.Plan.RequestsPerMinute)
+	wait := &problem{retryAfter: max(s.opts.PollAfter, share)}
 	c.Header("Retry-After", strconv.Itoa(wait.seconds()))
 }
