@@ -141,6 +141,10 @@ func TestJobsEndInTheBooks(t *testing.T) {
 			if r.Priority != inference.Background || string(content[:n]) != "det_1" || r.Size != 5 || r.Account != "a" {
 				return inference.Result{}, fmt.Errorf("got %+v with %q", r, content[:n])
 			}
+			// The spool hashed every upload, and nobody asked it for the hash.
+			if r.SHA256 != "27a1ac1331a9f2f5e93ad77031d46f72cd1e2a4db58b36fbcea353dfb205f11c" {
+				return inference.Result{}, fmt.Errorf("got %+v with %q", r, content[:n])
+			}
 			return good(ctx, r)
 		}, "real audio 0.75"},
 	} {
