@@ -27,10 +27,10 @@ type Pace struct {
 	LingerBytes int64         // read on after an early answer, at most
 }
 
-// DefaultPace lets 100 MiB take three and a half hours, and no client stall.
+// DefaultPace lets 100 MiB take 54 minutes, and no client stall.
 func DefaultPace() Pace {
 	return Pace{
-		Idle: 20 * time.Second, Grace: 30 * time.Second, Rate: 8 << 10,
+		Idle: 30 * time.Second, Grace: 30 * time.Second, Rate: 32 << 10,
 		LingerTime: 30 * time.Second, LingerBytes: 256 << 20,
 	}
 }

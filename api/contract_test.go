@@ -11,6 +11,7 @@ import (
 
 	"deepfaked/api"
 	"deepfaked/inference"
+	"deepfaked/internal/account"
 	"deepfaked/models"
 	"deepfaked/preprocess"
 )
@@ -190,6 +191,44 @@ func TestFormFieldsReachTheDetector(t *testing.T) {
 			}
 			if want := int64(len(photo().value)); r.Size != want || <-content != want {
 				t.Errorf("the detector got a file of %d bytes, want %d", r.Size, want)
+			}
+		})
+	}
+}
+
+// A client that followed the advice of one second used up a starter's 20
+// requests in 20 seconds and read 429 for the next 40: the advice leaves half of
+// the plan's requests for something else.
+func TestPollAdviceKeepsToThePlan(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		perMinute int
+		want      string
+	}{
+		"starter":           {20, "6"},
+		"pro":               {60, "2"},
+		"rounded up":        {50, "3"},
+		"a generous plan":   {1000, "1"},
+		"one in the minute": {1, "120"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			plans := account.DefaultPlans()
+			plans[1].RequestsPerMinute = c.perMinute
+			release := make(chan struct{})
+			s := setup(t, config{plans: plans, detect: func(ctx context.Context, r inference.Request) (inference.Result, error) {
+				<-release
+				return fake(ctx, r)
+			}})
+			defer close(release)
+			key := s.key("starter")
+			a := s.detect(key, photo(), async()).ok(202)
+			if got := a.header.Get("Retry-After"); got != c.want {
+				t.Errorf("the acceptance suggests to wait %q, want %q", got, c.want)
+			}
+			s.clock.advance(time.Minute)
+			if got := s.get(key, a.text("poll_url")).ok(200).header.Get("Retry-After"); got != c.want {
+				t.Errorf("a processing result suggests to wait %q, want %q", got, c.want)
 			}
 		})
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+	"time"
 
 	"github.com/gin-gonic/gin"
 
@@ -63,12 +64,11 @@ func (s *Server) receive(r *http.Request, call *call) (*form, error) {
 		return none, &problem{code: payloadTooLarge,
 			message: fmt.Sprintf("The request body is larger than the limit of %d bytes.", limit)}
 	}
-	select {
-	case s.uploads <- struct{}{}:
-		defer func() { <-s.uploads }()
-	default:
-		return none, &inference.SaturatedError{RetryAfter: s.opts.UploadRetry}
+	leave, err := s.receiving(call.account.ID)
+	if err != nil {
+		return none, err
 	}
+	defer leave()
 	call.body.limit = limit
 	form := s.formReader(call.account.Plan, exhausted).read(r.Context(), r.Header.Get("Content-Type"), call.body)
 	return form, form.verdict(call.account.Plan, quota)
@@ -146,7 +146,7 @@ func (s *Server) detectLater(c *gin.Context, f *form, t job.Task) {
 	sub := account.Submission{ID: t.ID, Async: true, Sensitivity: string(t.Sensitivity)}
 	err := s.opts.Accounts.Reserve(ctx, *from(c).account, sub)
 	if err == nil {
-		err = s.opts.Jobs.Submit(ctx, t)
+		err = s.opts.Jobs.Submit(t)
 	}
 	if err != nil {
 		s.fail(c, s.giveBack(ctx, t.ID, err))
@@ -167,8 +167,10 @@ func (s *Server) giveBack(ctx context.Context, id string, err error) error {
 	return errors.Join(err, end(ctx, id))
 }
 
-// pollAfter suggests when to ask for the result.
+// pollAfter suggests when to ask for the result: a client that follows it uses
+// half of its requests per minute, and has the others for something else.
 func (s *Server) pollAfter(c *gin.Context) {
-	wait := &problem{retryAfter: s.opts.PollAfter}
+	share := 2 * time.Minute / time.Duration(from(c).account.Plan.RequestsPerMinute)
+	wait := &problem{retryAfter: max(s.opts.PollAfter, share)}
 	c.Header("Retry-After", strconv.Itoa(wait.seconds()))
 }

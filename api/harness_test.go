@@ -102,6 +102,7 @@ type service struct {
 	logs     *logs
 	client   *http.Client
 	options  api.Options
+	served   chan struct{} // closed once Serve has returned
 	stop     func() error
 }
 
@@ -190,11 +191,16 @@ func (s *service) start(cfg config) {
 
 func (s *service) serve() {
 	ctx, cancel := context.WithCancel(context.Background())
-	served := make(chan error, 1)
-	go func() { served <- s.server.Serve(ctx) }()
+	var err error
+	s.served = make(chan struct{})
+	go func() {
+		defer close(s.served)
+		err = s.server.Serve(ctx)
+	}()
 	s.stop = sync.OnceValue(func() error {
 		cancel()
-		return errors.Join(<-served, s.runner.Close(context.Background()))
+		<-s.served
+		return errors.Join(err, s.runner.Close(context.Background()))
 	})
 	s.t.Cleanup(func() {
 		s.client.CloseIdleConnections()

@@ -59,6 +59,64 @@ func TestShutdown(t *testing.T) {
 	}
 }
 
+// The configuration allows `drain: 0s`, which is to stop at once; api refused it,
+// so that such a service did not start, naming a field that no file has.
+func TestNoDrain(t *testing.T) {
+	t.Parallel()
+	started := make(chan struct{})
+	s := setup(t, config{
+		api: func(o *api.Options) { o.Drain = 0 },
+		detect: func(ctx context.Context, _ inference.Request) (inference.Result, error) {
+			close(started)
+			<-ctx.Done()
+			return inference.Result{}, ctx.Err()
+		},
+	})
+	u := s.begin(s.key("pro"), photo())
+	u.write(len(u.body))
+	<-started
+	stopped := make(chan error, 1)
+	go func() { stopped <- s.stop() }()
+	u.answer().wantShutdown()
+	must(t, <-stopped)
+}
+
+// When the listener was lost, Serve cut the running requests off and returned
+// without waiting for them: the caller then closed the books under those that
+// were about to settle.
+func TestServeEndsByItself(t *testing.T) {
+	t.Parallel()
+	started, release := make(chan struct{}), make(chan struct{})
+	s := setup(t, config{detect: func(ctx context.Context, r inference.Request) (inference.Result, error) {
+		close(started)
+		<-release
+		if err := ctx.Err(); err != nil {
+			return inference.Result{}, err
+		}
+		return fake(ctx, r)
+	}})
+	key := s.key("pro")
+	u := s.begin(key, photo())
+	u.write(len(u.body))
+	<-started
+	must(t, s.server.LoseListener())
+	s.untilRefusedConnection()
+	select {
+	case <-s.served:
+		t.Error("Serve ended while a request was running")
+	case <-time.After(50 * time.Millisecond):
+	}
+	close(release)
+	u.answer().ok(200)
+	if err := s.stop(); err == nil || !strings.Contains(err.Error(), "serve:") {
+		t.Errorf("Serve did not say that it ended by itself: %v", err)
+	}
+	s.stop = func() error { return nil } // its error is what was wanted
+	if used := s.usage(key).Used; used != 1 {
+		t.Errorf("%d scans were counted", used)
+	}
+}
+
 // A request that won't stop doesn't hold the process; Shutdown says so.
 func TestShutdownIsBounded(t *testing.T) {
 	t.Parallel()
@@ -135,6 +193,7 @@ func TestOptions(t *testing.T) {
 	for name, edit := range map[string]func(*api.Options){
 		"no detector":   func(o *api.Options) { o.Detector = nil },
 		"no logger":     func(o *api.Options) { o.Logger = nil },
+		"drain":         func(o *api.Options) { o.Drain = -1 },
 		"file bytes":    func(o *api.Options) { o.FileBytes = 0 },
 		"sync deadline": func(o *api.Options) { o.SyncDeadline = -1 },
 		"trusted proxy": func(o *api.Options) { o.TrustedProxies = []string{"proxy.example"} },

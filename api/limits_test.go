@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -233,6 +234,59 @@ func TestUploadsAreBounded(t *testing.T) {
 	}
 	slow.rest().ok(200)
 	s.detect(key, photo()).ok(200)
+}
+
+// One key could close the service to everybody: it opened all 64 uploads and
+// fed each a few bytes a second for hours, and every other account was told to
+// come back later.
+func TestUploadsOfOneAccountAreBounded(t *testing.T) {
+	t.Parallel()
+	s := setup(t, config{api: func(o *api.Options) { o.Uploads, o.UploadsPerAccount, o.UploadRetry = 3, 2, 9*time.Second }})
+	greedy, other := s.key("pro"), s.key("pro")
+	var held []*upload
+	for n := range 2 {
+		u := s.begin(greedy, photo())
+		u.write(len(u.body) - 1)
+		s.receivingFiles(n + 1)
+		held = append(held, u)
+	}
+	a := s.detect(greedy, photo())
+	a.want(429, "rate_limited")
+	if a.body["retry_after"] != 9.0 || !strings.Contains(a.text("message"), "The account is sending") {
+		t.Errorf("answered %s", a.raw)
+	}
+	s.detect(other, photo()).ok(200)
+
+	// With the last place taken, the account's own limit is still what is named.
+	last := s.begin(other, photo())
+	last.write(len(last.body) - 1)
+	s.receivingFiles(3)
+	for key, message := range map[string]string{greedy: "The account is sending", other: "The service has more work"} {
+		if a := s.detect(key, photo()); !strings.Contains(a.text("message"), message) {
+			t.Errorf("answered %s, want %q", a.raw, message)
+		}
+	}
+	for _, u := range append(held, last) {
+		u.rest().ok(200)
+	}
+	s.detect(greedy, photo()).ok(200)
+}
+
+// What is wrong with a submission goes before the account's limit on uploads,
+// as it goes before the service's.
+func TestUploadsOfOneAccountInTheOrderOfChecks(t *testing.T) {
+	t.Parallel()
+	s := setup(t, config{plans: tight(1), api: func(o *api.Options) { o.UploadsPerAccount = 1 }})
+	key := s.key("pro")
+	slow := s.begin(key, photo())
+	slow.write(len(slow.body) - 1)
+	s.receiving()
+	tooLong := request{method: "POST", path: "/v1/detect", key: key, contentType: "multipart/form-data; boundary=x",
+		body: readerOf(make([]byte, 2<<20)), length: 2 << 20}
+	s.do(tooLong).want(413, "payload_too_large")
+	s.use(key, 1)
+	s.detect(key, photo()).want(402, "quota_exceeded")
+	slow.rest().want(402, "quota_exceeded")
 }
 
 // Jobs: queue full is 429, and the place is released.

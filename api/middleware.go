@@ -69,7 +69,7 @@ func (s *Server) access(c *gin.Context) {
 		attrs := []slog.Attr{
 			slog.String("request_id", call.id), slog.String("method", method(c)), slog.String("route", c.FullPath()),
 			slog.Int("status", c.Writer.Status()), slog.Int64("bytes_in", call.body.read),
-			slog.Int("bytes_out", max(0, c.Writer.Size())), slog.Duration("duration", time.Since(call.start)),
+			slog.Int("bytes_out", max(0, c.Writer.Size())), slog.Float64("duration_ms", milliseconds(time.Since(call.start))),
 		}
 		if call.account != nil {
 			attrs = append(attrs, slog.String("account", call.account.ID))
@@ -83,13 +83,19 @@ func (s *Server) access(c *gin.Context) {
 				level = slog.LevelError
 			}
 			if call.problem.code == internalError {
-				attrs = append(attrs, slog.Any("error", call.err), slog.String("stack", string(call.stack)))
+				attrs = append(attrs, slog.Any("error", call.err))
+			}
+			if call.stack != nil {
+				attrs = append(attrs, slog.String("stack", string(call.stack)))
 			}
 		}
 		s.opts.Logger.LogAttrs(c.Request.Context(), level, "request", attrs...)
 	}()
 	c.Next()
 }
+
+// milliseconds keeps microseconds: a probe takes a few dozen of them.
+func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
 // method keeps what a client made up out of the log.
 func method(c *gin.Context) string {

@@ -9,6 +9,8 @@ import (
 
 	"github.com/gin-gonic/gin"
 	"github.com/goccy/go-yaml"
+
+	"deepfaked/inference"
 )
 
 // document is what of an OpenAPI document is compared with the code.
@@ -43,6 +45,7 @@ func TestOpenAPI(t *testing.T) {
 	for name, value := range map[string]any{
 		"SyncResult": syncResult{}, "Acceptance": acceptance{}, "ProcessingResult": processingResult{},
 		"CompleteResult": completeResult{}, "FailedResult": failedResult{}, "Usage": usageObject{}, "Error": errorBody{},
+		"Report": inference.Report{},
 	} {
 		var properties, fields, required []string
 		for property := range doc.Components.Schemas[name].Properties {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/netip"
 	"time"
 
 	"deepfaked/inference"
@@ -20,38 +19,17 @@ type Detector interface {
 	Detect(ctx context.Context, r inference.Request) (inference.Result, error)
 }
 
-// Authenticator finds the account of a key; account.ErrUnauthorized when there
-// is none.
-type Authenticator interface {
+// Accounts knows who may use the service and keeps their books; *account.Ledger
+// is one, and says what each method promises.
+type Accounts interface {
 	Authenticate(ctx context.Context, bearerToken string) (account.Account, error)
-}
-
-// Quota accepts submissions. Check only asks; Reserve decides.
-type Quota interface {
 	Check(ctx context.Context, a account.Account) error
 	Reserve(ctx context.Context, a account.Account, s account.Submission) error
-}
-
-// Books ends a submission: with its outcome, or without a trace but in the
-// count of the day (Release), or without any (Withdraw).
-type Books interface {
 	Settle(ctx context.Context, id string, o account.Outcome) (account.Detection, error)
 	Release(ctx context.Context, id string) error
 	Withdraw(ctx context.Context, id string) error
-}
-
-// Records answers what an account may ask about itself.
-type Records interface {
 	Detection(ctx context.Context, a account.Account, id string) (account.Detection, error)
 	Usage(ctx context.Context, a account.Account) (account.Usage, error)
-}
-
-// Accounts is all of the above; *account.Ledger is one.
-type Accounts interface {
-	Authenticator
-	Quota
-	Books
-	Records
 }
 
 // Limiter counts a request for key, of which limit are allowed in a window.
@@ -62,7 +40,7 @@ type Limiter interface {
 // Jobs takes submissions whose clients don't wait. When Submit fails the file
 // and the reserved place stay the caller's.
 type Jobs interface {
-	Submit(ctx context.Context, t job.Task) error
+	Submit(t job.Task) error
 }
 
 // Options is what a Server is made of. DefaultOptions fills in all but the
@@ -80,16 +58,17 @@ type Options struct {
 	Listen         string   // address; port 0 lets the system choose
 	TrustedProxies []string // addresses and networks whose X-Forwarded-For is believed
 
-	FileBytes        int64         // largest file
-	FormBytes        int64         // what a body may hold besides the file
-	Uploads          int           // bodies received at the same time
-	UploadRetry      time.Duration // told to a client when there are that many
-	AddressPerMinute int           // requests without a valid key, by address
-	SyncDeadline     time.Duration // for an analysis that a client waits for
-	PollAfter        time.Duration // told to a client that polls
-	Drain            time.Duration // for requests to finish once Serve's context ends
-	Grace            time.Duration // for those that did not, to stop and say so
-	Pace             Pace          // of uploads
+	FileBytes         int64         // largest file
+	FormBytes         int64         // what a body may hold besides the file
+	Uploads           int           // bodies received at the same time
+	UploadsPerAccount int           // of one account, among them
+	UploadRetry       time.Duration // told to a client when there are that many
+	AddressPerMinute  int           // requests without a valid key, by address
+	SyncDeadline      time.Duration // for an analysis that a client waits for
+	PollAfter         time.Duration // told to a client that polls, or longer by its plan
+	Drain             time.Duration // for requests to finish once Serve's context ends
+	Grace             time.Duration // for those that did not, to stop and say so
+	Pace              Pace          // of uploads
 
 	ReadHeaderTimeout time.Duration
 	IdleTimeout       time.Duration // of a connection between requests
@@ -102,7 +81,7 @@ type Options struct {
 func DefaultOptions() Options {
 	return Options{
 		Listen: "127.0.0.1:8080", FileBytes: 100 << 20, FormBytes: 1 << 20,
-		Uploads: 64, UploadRetry: 5 * time.Second, AddressPerMinute: 60,
+		Uploads: 64, UploadsPerAccount: 16, UploadRetry: 5 * time.Second, AddressPerMinute: 60,
 		SyncDeadline: 2 * time.Minute, PollAfter: time.Second, Drain: 30 * time.Second, Grace: 5 * time.Second,
 		Pace:              DefaultPace(),
 		ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute,
@@ -120,8 +99,9 @@ func (o Options) Validate() error {
 		value int64
 	}{
 		{"file bytes", o.FileBytes}, {"form bytes", o.FormBytes}, {"uploads", int64(o.Uploads)},
+		{"uploads per account", int64(o.UploadsPerAccount)},
 		{"upload retry", int64(o.UploadRetry)}, {"address per minute", int64(o.AddressPerMinute)},
-		{"sync deadline", int64(o.SyncDeadline)}, {"poll after", int64(o.PollAfter)}, {"drain", int64(o.Drain)}, {"grace", int64(o.Grace)},
+		{"sync deadline", int64(o.SyncDeadline)}, {"poll after", int64(o.PollAfter)}, {"grace", int64(o.Grace)},
 		{"read header timeout", int64(o.ReadHeaderTimeout)}, {"idle timeout", int64(o.IdleTimeout)},
 		{"write timeout", int64(o.WriteTimeout)}, {"header bytes", int64(o.HeaderBytes)},
 		{"connections", int64(o.Connections)},
@@ -130,16 +110,8 @@ func (o Options) Validate() error {
 			return fmt.Errorf("api: %s must be positive", field.name)
 		}
 	}
-	for _, proxy := range o.TrustedProxies {
-		if !isNetwork(proxy) {
-			return fmt.Errorf("api: trusted proxy %q must be an address or a network", proxy)
-		}
+	if o.Drain < 0 {
+		return errors.New("api: drain must not be negative")
 	}
 	return o.Pace.Validate()
-}
-
-func isNetwork(s string) bool {
-	_, notAddress := netip.ParseAddr(s)
-	_, notPrefix := netip.ParsePrefix(s)
-	return notAddress == nil || notPrefix == nil
 }

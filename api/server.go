@@ -26,7 +26,7 @@ type Server struct {
 	opts     Options
 	http     *http.Server
 	listener net.Listener
-	uploads  chan struct{} // one element for each body being received
+	uploads  uploads
 	unready  atomic.Pointer[error]
 	active   sync.WaitGroup // requests
 	stop     context.CancelCauseFunc
@@ -45,7 +45,7 @@ func New(opts Options) (*Server, error) {
 	base, stop := context.WithCancelCause(context.Background())
 	s := &Server{
 		opts: opts, stop: stop, stopped: make(chan struct{}),
-		uploads: make(chan struct{}, opts.Uploads),
+		uploads: uploads{by: map[string]int{}},
 	}
 	s.SetReady(errStarting)
 	routes, err := s.routes()
@@ -103,21 +103,21 @@ func (s *Server) ready() error {
 }
 
 // Serve answers requests until ctx ends or Shutdown is called, and returns when
-// the last request has ended. When ctx ends, requests have Options.Drain to
-// finish. An orderly end is nil.
+// the last request has ended. When ctx ends, or no more connections can be
+// accepted, requests have Options.Drain to finish. An orderly end is nil.
 func (s *Server) Serve(ctx context.Context) error {
-	defer context.AfterFunc(ctx, func() {
-		drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.opts.Drain)
+	drain := func() error {
+		bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.opts.Drain)
 		defer cancel()
-		_ = s.Shutdown(drain) // Serve returns its error
-	})()
+		return s.Shutdown(bounded)
+	}
+	defer context.AfterFunc(ctx, func() { _ = drain() })() // Serve returns its error
 	err := s.http.Serve(s.listener)
 	if errors.Is(err, http.ErrServerClosed) {
 		<-s.stopped
 		return s.err
 	}
-	s.stop(job.ErrClosed)
-	return fmt.Errorf("serve: %w", err)
+	return errors.Join(fmt.Errorf("serve: %w", err), drain())
 }
 
 // Shutdown stops accepting, so that probes fail too, and waits for running

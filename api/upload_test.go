@@ -90,9 +90,12 @@ func (u *upload) ended() {
 }
 
 // receiving waits until the server is taking an upload in.
-func (s *service) receiving() {
+func (s *service) receiving() { s.receivingFiles(1) }
+
+// receivingFiles waits until the server is taking in n uploads.
+func (s *service) receivingFiles(n int) {
 	for {
-		if files, _ := s.spool.Usage(); files > 0 {
+		if files, _ := s.spool.Usage(); files == int64(n) {
 			return
 		}
 		runtime.Gosched()

@@ -93,7 +93,7 @@ func (d *Detector) conclude(req Request, media *preprocess.Media, findings []fin
 	}
 	logOdds, thresholds := make([]float64, len(findings)), make([]float64, len(findings))
 	report := Report{
-		Sensitivity: req.Sensitivity, Format: media.Format, Width: media.Width, Height: media.Height,
+		Sensitivity: req.Sensitivity, SHA256: req.SHA256, Format: media.Format, Width: media.Width, Height: media.Height,
 		DurationSeconds: media.Duration.Seconds(), Provider: d.parts.Provider, Timings: took,
 	}
 	for i, f := range findings {

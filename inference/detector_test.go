@@ -150,7 +150,7 @@ func TestDetect(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			d := newTestDetector(t, c.media, c.faces)
-			got, err := d.Detect(t.Context(), Request{Sensitivity: c.level})
+			got, err := d.Detect(t.Context(), Request{Sensitivity: c.level, SHA256: "0a1b"})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -166,6 +166,9 @@ func TestDetect(t *testing.T) {
 			}
 			if len(got.Report.Findings) != c.findings || len(got.Report.Models) != c.findings {
 				t.Errorf("%d findings by %d models, want %d", len(got.Report.Findings), len(got.Report.Models), c.findings)
+			}
+			if got.Report.SHA256 != "0a1b" {
+				t.Errorf("the report names the file %q", got.Report.SHA256)
 			}
 			if c.media.Frames != nil || c.media.Windows != nil {
 				t.Error("the media was not closed")

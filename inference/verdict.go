@@ -40,6 +40,7 @@ const (
 type Request struct {
 	File        *os.File        // read from offset 0; the caller closes it after Detect has returned
 	Size        int64           // bytes
+	SHA256      string          // of the file, in lower-case hex, for the report; empty: not known
 	Declared    preprocess.Kind // as declared by the client; empty: whatever the content is
 	Sensitivity Sensitivity     // empty: Balanced
 	Account     string          // for fairness between accounts; may be empty
@@ -60,6 +61,7 @@ type Report struct {
 	ProbabilityFake float64          `json:"probability_fake"`
 	Threshold       float64          `json:"threshold"`
 	Sensitivity     Sensitivity      `json:"sensitivity"`
+	SHA256          string           `json:"sha256,omitempty"` // of the file as it was sent
 	Format          string           `json:"format"`
 	Width           int              `json:"width,omitempty"`
 	Height          int              `json:"height,omitempty"`

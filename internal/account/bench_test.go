@@ -10,11 +10,9 @@ import (
 )
 
 // benchLedger has one account that no limit will stop.
-func benchLedger(b *testing.B, relaxed bool) (*Ledger, Account) {
+func benchLedger(b *testing.B) (*Ledger, Account) {
 	b.Helper()
-	opts := store.DefaultOptions()
-	opts.Relaxed = relaxed
-	s, err := store.Open(b.Context(), b.TempDir(), opts)
+	s, err := store.Open(b.Context(), b.TempDir(), store.DefaultOptions())
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -54,19 +52,14 @@ var report = []byte(`{"probability_fake":0.25,"threshold":0.5,"sensitivity":"bal
 	`"false_positive_rate":0.05,"detection_rate":0.9}],"timings_us":{"decode":5000,"inference":20000}}`)
 
 func BenchmarkScan(b *testing.B) {
-	for _, sync := range []struct {
-		name    string
-		relaxed bool
-	}{{"full", false}, {"normal", true}} {
-		for _, workers := range []int{1, 8} {
-			b.Run(sync.name+"/"+map[int]string{1: "one", 8: "eight"}[workers], func(b *testing.B) {
-				l, a := benchLedger(b, sync.relaxed)
-				b.ReportAllocs()
-				b.ResetTimer()
-				spread(b, workers, func() error { return scan(context.Background(), l, a) })
-				b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "scans/s")
-			})
-		}
+	for _, workers := range []int{1, 8} {
+		b.Run(map[int]string{1: "one", 8: "eight"}[workers], func(b *testing.B) {
+			l, a := benchLedger(b)
+			b.ReportAllocs()
+			b.ResetTimer()
+			spread(b, workers, func() error { return scan(context.Background(), l, a) })
+			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "scans/s")
+		})
 	}
 }
 
@@ -89,7 +82,7 @@ func spread(b *testing.B, workers int, do func() error) {
 }
 
 func BenchmarkAuthenticate(b *testing.B) {
-	l, _ := benchLedger(b, false)
+	l, _ := benchLedger(b)
 	key, err := l.CreateKey(b.Context(), "bench", "pro")
 	if err != nil {
 		b.Fatal(err)
@@ -103,7 +96,7 @@ func BenchmarkAuthenticate(b *testing.B) {
 }
 
 func BenchmarkUsage(b *testing.B) {
-	l, a := benchLedger(b, false)
+	l, a := benchLedger(b)
 	b.ReportAllocs()
 	for b.Loop() {
 		if _, err := l.Usage(context.Background(), a); err != nil {

@@ -61,10 +61,7 @@ func ensureAccount(ctx context.Context, tx *sql.Tx, name, plan string, now int64
 
 // ListKeys lists all keys, revoked ones too, by account and age.
 func (l *Ledger) ListKeys(ctx context.Context) ([]KeyInfo, error) {
-	rows, err := l.store.Reader().QueryContext(ctx, `
-		SELECT k.id, a.name, a.plan, k.created_at, k.revoked_at
-		FROM keys k JOIN accounts a ON a.id = k.account_id
-		ORDER BY a.name, k.created_at, k.id`)
+	rows, err := l.store.Reader().QueryContext(ctx, keyRow+` ORDER BY a.name, k.created_at, k.id`)
 	if err != nil {
 		return nil, fmt.Errorf("list keys: %w", err)
 	}
@@ -82,6 +79,11 @@ func (l *Ledger) ListKeys(ctx context.Context) ([]KeyInfo, error) {
 	}
 	return list, nil
 }
+
+// keyRow is what scanKey reads.
+const keyRow = `
+	SELECT k.id, a.name, a.plan, k.created_at, k.revoked_at
+	FROM keys k JOIN accounts a ON a.id = k.account_id`
 
 func scanKey(scan func(...any) error) (KeyInfo, error) {
 	var info KeyInfo
@@ -110,9 +112,7 @@ func (l *Ledger) RevokeKey(ctx context.Context, keyOrID string) (KeyInfo, error)
 		if err != nil {
 			return err
 		}
-		info, err = scanKey(tx.QueryRowContext(ctx, `
-			SELECT k.id, a.name, a.plan, k.created_at, k.revoked_at
-			FROM keys k JOIN accounts a ON a.id = k.account_id WHERE k.id = $1`, id).Scan)
+		info, err = scanKey(tx.QueryRowContext(ctx, keyRow+` WHERE k.id = $1`, id).Scan)
 		if errors.Is(err, sql.ErrNoRows) {
 			return ErrKeyNotFound
 		}

@@ -65,11 +65,13 @@ type Usage struct {
 // Ledger keeps accounts, keys, quota and detections in a store. It is safe for
 // concurrent use, and several processes may keep the same books: everything
 // that depends on what it has read is done in one transaction. It keeps no copy
-// of anything in memory, so what another process has changed holds at once.
+// of anything in memory, so what another process has changed holds at once; only
+// what the database would not take is remembered, for Retry.
 type Ledger struct {
 	store *store.Store
 	plans map[string]Plan
 	now   func() time.Time
+	owed  owed
 }
 
 // New keeps the books in s, which the caller closes after the last call.

@@ -13,7 +13,7 @@ import (
 const finishing = 30 * time.Second
 
 // finish runs fn in a transaction that outlives ctx's cancellation.
-func (l *Ledger) finish(ctx context.Context, fn func(context.Context, *sql.Tx) error) error {
+func (l *Ledger) finish(ctx context.Context, fn ending) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishing)
 	defer cancel()
 	return l.store.Write(ctx, func(tx *sql.Tx) error { return fn(ctx, tx) })
@@ -69,9 +69,10 @@ func complete(ctx context.Context, tx *sql.Tx, d Detection) error {
 // Fail ends an asynchronous detection with a sentence for the client and
 // releases its place. Failing again changes nothing. The error is ErrNotFound
 // for an unknown id and ErrComplete for one that has completed. It does its
-// work even when ctx is cancelled.
+// work even when ctx is cancelled, and what the database does not take is left
+// to Retry.
 func (l *Ledger) Fail(ctx context.Context, id, message string) error {
-	err := l.finish(ctx, func(ctx context.Context, tx *sql.Tx) error {
+	err := l.end(ctx, id, func(ctx context.Context, tx *sql.Tx) error {
 		d, err := detection(ctx, tx, byID, id)
 		switch {
 		case err != nil:
@@ -97,9 +98,10 @@ func (l *Ledger) Fail(ctx context.Context, id, message string) error {
 // place is free again and nothing is left but its count for the day. It is how
 // a synchronous analysis ends that did not succeed. For a detection that is
 // complete, failed or unknown it does nothing, so that it can be deferred. It
-// does its work even when ctx is cancelled.
+// does its work even when ctx is cancelled, and what the database does not take
+// is left to Retry.
 func (l *Ledger) Release(ctx context.Context, id string) error {
-	err := l.finish(ctx, func(ctx context.Context, tx *sql.Tx) error {
+	err := l.end(ctx, id, func(ctx context.Context, tx *sql.Tx) error {
 		// The reservation goes with it (ON DELETE CASCADE).
 		_, err := tx.ExecContext(ctx, `DELETE FROM detections WHERE id = $1 AND state = 'processing'`, id)
 		return err

@@ -11,7 +11,7 @@ import (
 // the service had no room for it: it was never accepted, so the day does not
 // count it either.
 func (l *Ledger) Withdraw(ctx context.Context, id string) error {
-	err := l.finish(ctx, func(ctx context.Context, tx *sql.Tx) error {
+	err := l.end(ctx, id, func(ctx context.Context, tx *sql.Tx) error {
 		var account string
 		var created int64
 		err := tx.QueryRowContext(ctx, `

@@ -46,11 +46,13 @@ type Decoder struct {
 
 // Upload bounds what a client sends.
 type Upload struct {
-	Size        Size          `yaml:"size"`         // of the file
-	Form        Size          `yaml:"form"`         // of everything around it
-	IdleTimeout time.Duration `yaml:"idle_timeout"` // without a byte, then the client is cut off
-	MinimumRate Size          `yaml:"minimum_rate"` // bytes in a second, over the whole body; 0: any
-	Parallel    int           `yaml:"parallel"`     // received at the same time; further ones are told to come back
+	Size               Size          `yaml:"size"`                 // of the file
+	Form               Size          `yaml:"form"`                 // of everything around it
+	IdleTimeout        time.Duration `yaml:"idle_timeout"`         // without a byte, then the client is cut off
+	MinimumRate        Size          `yaml:"minimum_rate"`         // bytes in a second, over the whole body; 0: any
+	Parallel           int           `yaml:"parallel"`             // received at the same time; further ones are told to come back
+	ParallelPerAccount int           `yaml:"parallel_per_account"` // of one account, among them
+	Spool              Size          `yaml:"spool"`                // what all uploads that wait or are analysed may hold together
 }
 
 // Jobs bounds asynchronous work.
@@ -91,14 +93,18 @@ type Log struct {
 }
 
 // Default is what the contract and its decisions say; on the local address
-// only.
+// only. Its values are those of the packages that it configures, which a test
+// holds it to: to import them all would make every reader of a file link them.
 func Default() Config {
 	plans := account.DefaultPlans()
 	return Config{
 		Listen: "127.0.0.1:8080", Data: "data", Provider: "auto",
-		Decoder:   Decoder{Timeout: time.Minute, Memory: 8 * GiB},
-		Limits:    preprocess.DefaultLimits(),
-		Upload:    Upload{Size: 100 * MiB, Form: MiB, IdleTimeout: 30 * time.Second, MinimumRate: 4 * KiB, Parallel: 64},
+		Decoder: Decoder{Timeout: time.Minute, Memory: 8 * GiB},
+		Limits:  preprocess.DefaultLimits(),
+		Upload: Upload{
+			Size: 100 * MiB, Form: MiB, IdleTimeout: 30 * time.Second, MinimumRate: 32 * KiB,
+			Parallel: 64, ParallelPerAccount: 16, Spool: 16 * GiB,
+		},
 		Jobs:      Jobs{Workers: 4, Queue: 256, Deadline: 10 * time.Minute},
 		Plans:     Plans{Free: plans[0], Starter: plans[1], Pro: plans[2]},
 		Anonymous: Anonymous{RequestsPerMinute: 60},

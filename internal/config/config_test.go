@@ -10,7 +10,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"deepfaked/api"
 	"deepfaked/internal/account"
+	"deepfaked/internal/job"
 	"deepfaked/preprocess"
 )
 
@@ -35,6 +37,27 @@ func TestDefaultsAreTheContracts(t *testing.T) {
 	assert.Empty(t, c.Proxies)
 }
 
+// The same defaults stand in api and job, which do not import this package nor
+// it them. They had drifted apart: an upload of 5 KiB a second was cut off by
+// what api said of itself and let through by what the service was told.
+func TestDefaultsAreThoseOfThePackages(t *testing.T) {
+	t.Parallel()
+	c, server, jobs := Default(), api.DefaultOptions(), job.DefaultOptions()
+	assert.Equal(t, server.Listen, c.Listen)
+	assert.EqualValues(t, server.FileBytes, c.Upload.Size)
+	assert.EqualValues(t, server.FormBytes, c.Upload.Form)
+	assert.Equal(t, server.Uploads, c.Upload.Parallel)
+	assert.Equal(t, server.UploadsPerAccount, c.Upload.ParallelPerAccount)
+	assert.Equal(t, server.Pace.Idle, c.Upload.IdleTimeout)
+	assert.EqualValues(t, server.Pace.Rate, c.Upload.MinimumRate)
+	assert.Equal(t, server.AddressPerMinute, c.Anonymous.RequestsPerMinute)
+	assert.Equal(t, server.SyncDeadline, c.Deadline)
+	assert.Equal(t, server.Drain, c.Drain)
+	assert.Equal(t, jobs.Workers, c.Jobs.Workers)
+	assert.Equal(t, jobs.Queue, c.Jobs.Queue)
+	assert.Equal(t, jobs.Deadline, c.Jobs.Deadline)
+}
+
 func TestLoadChangesOnlyWhatItNames(t *testing.T) {
 	t.Parallel()
 	c, err := load(t, `
@@ -44,7 +67,7 @@ onnxruntime: /lib/libonnxruntime.so
 inference: {sessions: 2, threads: 3}
 decoder: {children: 4, timeout: 5s, memory: 2GiB}
 limits: {pixels: 1000000, duration: 10m, frames: 8}
-upload: {size: 1048576, form: 64KiB, idle_timeout: 10s, minimum_rate: 0, parallel: 9}
+upload: {size: 1048576, form: 64KiB, idle_timeout: 10s, minimum_rate: 0, parallel: 9, parallel_per_account: 2, spool: 1GiB}
 jobs: {workers: 2, queue: 3, deadline: 4m}
 plans:
   free: {requests_per_minute: 7}
@@ -64,7 +87,7 @@ keep_uploads: true
 	want.Inference = Inference{Sessions: 2, Threads: 3}
 	want.Decoder = Decoder{Children: 4, Timeout: 5 * time.Second, Memory: 2 * GiB}
 	want.Limits.Pixels, want.Limits.Duration, want.Limits.Frames = 1_000_000, 10*time.Minute, 8
-	want.Upload = Upload{Size: MiB, Form: 64 * KiB, IdleTimeout: 10 * time.Second, Parallel: 9}
+	want.Upload = Upload{Size: MiB, Form: 64 * KiB, IdleTimeout: 10 * time.Second, Parallel: 9, ParallelPerAccount: 2, Spool: GiB}
 	want.Jobs = Jobs{Workers: 2, Queue: 3, Deadline: 4 * time.Minute}
 	want.Plans.Free.RequestsPerMinute = 7
 	want.Plans.Pro = account.Plan{Name: "pro", RequestsPerMinute: 60, Daily: 3, Scans: 5, Period: account.Lifetime}

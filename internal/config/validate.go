@@ -79,6 +79,16 @@ func (c Config) validateUpload() error {
 	if err := between("upload.parallel", c.Upload.Parallel, 1, 65536); err != nil {
 		return err
 	}
+	if err := between("upload.parallel_per_account", c.Upload.ParallelPerAccount, 1, 65536); err != nil {
+		return err
+	}
+	if c.Upload.ParallelPerAccount > c.Upload.Parallel {
+		return fmt.Errorf("upload.parallel_per_account must be at most upload.parallel, which is %d, and is %d",
+			c.Upload.Parallel, c.Upload.ParallelPerAccount)
+	}
+	if c.Upload.Spool < c.Upload.Size {
+		return fmt.Errorf("upload.spool must be at least upload.size, which is %s, and is %s", c.Upload.Size, c.Upload.Spool)
+	}
 	return duration("upload.idle_timeout", c.Upload.IdleTimeout, 100*time.Millisecond, time.Hour)
 }
 

@@ -44,7 +44,7 @@ func Judge(ctx context.Context, d Detector, t Task, p inference.Priority) (accou
 		return account.Outcome{}, err
 	}
 	result, err := d.Detect(ctx, inference.Request{
-		File: file, Size: t.File.Size(), Declared: t.Declared,
+		File: file, Size: t.File.Size(), SHA256: t.File.SHA256(), Declared: t.Declared,
 		Sensitivity: t.Sensitivity, Account: t.Account, Priority: p,
 	})
 	if err != nil {

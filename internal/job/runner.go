@@ -66,7 +66,7 @@ func New(deps Deps, opts Options) (*Runner, error) {
 // Submit queues t and takes its file over. When it fails the file and the
 // reserved place stay the caller's: *inference.SaturatedError when the queue is
 // full, ErrClosed after Close. It never waits.
-func (r *Runner) Submit(_ context.Context, t Task) error {
+func (r *Runner) Submit(t Task) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.closed {
@@ -103,9 +103,6 @@ func (r *Runner) Close(ctx context.Context) error {
 		return fmt.Errorf("jobs were cut short: %w", ctx.Err())
 	}
 }
-
-// Waiting returns how many jobs are queued and not yet started.
-func (r *Runner) Waiting() int { return len(r.queue) }
 
 // work runs jobs until the queue is closed and empty.
 func (r *Runner) work(ctx context.Context) {

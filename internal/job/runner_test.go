@@ -99,7 +99,7 @@ func (f *fixture) task(t *testing.T, id string) Task {
 
 func (f *fixture) submit(t *testing.T, id string) {
 	t.Helper()
-	if err := f.Submit(t.Context(), f.task(t, id)); err != nil {
+	if err := f.Submit(f.task(t, id)); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -141,6 +141,10 @@ func TestJobsEndInTheBooks(t *testing.T) {
 			if r.Priority != inference.Background || string(content[:n]) != "det_1" || r.Size != 5 || r.Account != "a" {
 				return inference.Result{}, fmt.Errorf("got %+v with %q", r, content[:n])
 			}
+			// The spool hashed every upload, and nobody asked it for the hash.
+			if r.SHA256 != "27a1ac1331a9f2f5e93ad77031d46f72cd1e2a4db58b36fbcea353dfb205f11c" {
+				return inference.Result{}, fmt.Errorf("got %+v with %q", r, content[:n])
+			}
 			return good(ctx, r)
 		}, "real audio 0.75"},
 	} {
@@ -169,7 +173,7 @@ func TestQueueIsBounded(t *testing.T) {
 	f.submit2(t, started)
 	refused := f.task(t, "det_4")
 	var busy *inference.SaturatedError
-	if err := f.Submit(t.Context(), refused); !errors.As(err, &busy) || busy.RetryAfter != 7*time.Second {
+	if err := f.Submit(refused); !errors.As(err, &busy) || busy.RetryAfter != 7*time.Second {
 		t.Errorf("a full queue says %v", err)
 	}
 	if _, err := refused.File.Rewind(); err != nil {
@@ -184,7 +188,7 @@ func TestQueueIsBounded(t *testing.T) {
 		f.books.want(t, id, "real audio 0.75")
 	}
 	late := f.task(t, "det_5")
-	if err := f.Submit(t.Context(), late); !errors.Is(err, ErrClosed) {
+	if err := f.Submit(late); !errors.Is(err, ErrClosed) {
 		t.Errorf("a closed runner says %v", err)
 	}
 	_ = late.File.Close()
@@ -198,8 +202,8 @@ func (f *fixture) submit2(t *testing.T, started <-chan struct{}) {
 	f.submit(t, "det_2")
 	<-started
 	f.submit(t, "det_3")
-	if f.Waiting() != 1 {
-		t.Errorf("%d jobs wait", f.Waiting())
+	if len(f.queue) != 1 {
+		t.Errorf("%d jobs wait", len(f.queue))
 	}
 }
 

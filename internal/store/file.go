@@ -20,12 +20,9 @@ const FileName = "deepfaked.db"
 // both can be written to, and returns the absolute path of the file. SQLite
 // gives its log and its shared memory the permissions of the database file.
 func prepare(data string) (string, error) {
-	dir, err := filepath.Abs(data)
+	dir, err := makeFolder(data)
 	if err != nil {
-		return "", fmt.Errorf("find the data folder %s: %w", data, err)
-	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return "", explain(dir, err)
+		return "", err
 	}
 	probe, err := os.CreateTemp(dir, ".writable-*")
 	if err != nil {
@@ -40,6 +37,18 @@ func prepare(data string) (string, error) {
 		return "", explain(dir, err)
 	}
 	return path, errors.Join(file.Chmod(0o600), file.Close())
+}
+
+// makeFolder makes the folder when it is absent and returns its absolute path.
+func makeFolder(data string) (string, error) {
+	dir, err := filepath.Abs(data)
+	if err != nil {
+		return "", fmt.Errorf("find the data folder %s: %w", data, err)
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", explain(dir, err)
+	}
+	return dir, nil
 }
 
 // explain says in a sentence why the data folder can't be used.
@@ -59,15 +68,11 @@ func explain(dir string, err error) error {
 
 // dsn is the address of the database for the driver.
 func dsn(path string, opts Options, readOnly bool) string {
-	sync := "FULL"
-	if opts.Relaxed {
-		sync = "NORMAL"
-	}
 	query := url.Values{"_pragma": {
 		// First, since switching to WAL may have to wait for another process.
 		"busy_timeout(" + strconv.FormatInt(opts.BusyTimeout.Milliseconds(), 10) + ")",
 		"journal_mode(WAL)",
-		"synchronous(" + sync + ")",
+		"synchronous(FULL)",
 		"foreign_keys(1)",
 	}}
 	if readOnly {

@@ -15,6 +15,7 @@ func TestClaim(t *testing.T) {
 	release, err := Claim(dir)
 	require.NoError(t, err)
 	_, err = Claim(dir)
+	require.ErrorIs(t, err, ErrClaimed)
 	require.ErrorContains(t, err, "another deepfaked serves the data folder "+dir)
 	open(t, dir) // a command such as keys is not kept out
 
@@ -30,6 +31,15 @@ func TestClaim(t *testing.T) {
 	info, err := os.Stat(filepath.Join(dir, lockName))
 	require.NoError(t, err)
 	assert.Equal(t, os.FileMode(0o600), info.Mode().Perm())
-	_, err = Claim(filepath.Join(dir, "absent"))
-	assert.ErrorIs(t, err, os.ErrNotExist)
+
+	// It goes before Open, so it may be the first to make the folder.
+	absent := filepath.Join(dir, "absent", "data")
+	first, err := Claim(absent)
+	require.NoError(t, err)
+	require.NoError(t, first())
+	info, err = os.Stat(absent)
+	require.NoError(t, err)
+	assert.Equal(t, os.FileMode(0o700), info.Mode().Perm())
+	_, err = Claim(filepath.Join(dir, lockName, "data"))
+	assert.ErrorContains(t, err, "is not a folder")
 }

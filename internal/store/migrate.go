@@ -24,10 +24,23 @@ func (e *NewerSchemaError) Error() string {
 		"run the newer deepfaked, or name another folder with --data", e.Found, e.Known)
 }
 
+// OlderSchemaError says that the database belongs to an older version, which may
+// be using it.
+type OlderSchemaError struct {
+	Found int // in the database
+	Known int // to this program
+}
+
+// Error is a sentence for an operator.
+func (e *OlderSchemaError) Error() string {
+	return fmt.Sprintf("its schema is version %d, and this version of deepfaked needs version %d: "+
+		"stop the service that runs on it and start this version's first, which brings it up to date", e.Found, e.Known)
+}
+
 // migrate brings the schema forward, never back. All that is missing is done in
 // one transaction that excludes other writers, so that processes started at the
 // same time do it once, and a crash leaves the old schema.
-func migrate(ctx context.Context, db *sql.DB, files fs.FS) error {
+func migrate(ctx context.Context, db *sql.DB, files fs.FS, upgrade bool) error {
 	names, err := fs.Glob(files, "migrations/*.sql")
 	if err != nil {
 		return fmt.Errorf("list migrations: %w", err)
@@ -41,8 +54,11 @@ func migrate(ctx context.Context, db *sql.DB, files fs.FS) error {
 	if err != nil {
 		return err
 	}
-	if version > len(names) {
+	switch {
+	case version > len(names):
 		return &NewerSchemaError{Found: version, Known: len(names)}
+	case version > 0 && version < len(names) && !upgrade:
+		return &OlderSchemaError{Found: version, Known: len(names)}
 	}
 	for i, name := range names[version:] {
 		if err := apply(ctx, tx, files, name, version+i+1); err != nil {

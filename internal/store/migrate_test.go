@@ -74,17 +74,47 @@ func TestMigrateForwards(t *testing.T) {
 	next := len(names) + 1
 	files["migrations/0002_next.sql"] = &fstest.MapFile{Data: []byte(`CREATE TABLE next (x INTEGER); CREATE TABLE more (x INTEGER);`)}
 	require.Equal(t, 2, next, "name the file of this test after the next migration")
-	require.NoError(t, migrate(t.Context(), s.writer, files))
+	require.NoError(t, migrate(t.Context(), s.writer, files, true))
 	assert.Equal(t, next, version(t, s))
 
 	// All or nothing: a script that fails half way leaves the schema as it was.
 	files["migrations/0003_broken.sql"] = &fstest.MapFile{Data: []byte(`CREATE TABLE half (x INTEGER); CREATE TABEL;`)}
-	require.ErrorContains(t, migrate(t.Context(), s.writer, files), "0003_broken.sql")
+	require.ErrorContains(t, migrate(t.Context(), s.writer, files, true), "0003_broken.sql")
 	assert.Equal(t, next, version(t, s))
 	_, err = s.writer.ExecContext(t.Context(), `SELECT * FROM half`)
 	require.ErrorContains(t, err, "no such table")
 
 	delete(files, "migrations/0003_broken.sql")
 	files["migrations/0004_gap.sql"] = &fstest.MapFile{}
-	require.ErrorContains(t, migrate(t.Context(), s.writer, files), "should begin with migrations/0003_")
+	require.ErrorContains(t, migrate(t.Context(), s.writer, files, true), "should begin with migrations/0003_")
+}
+
+// Open migrated before anything was claimed: a newer `serve`, refused because an
+// older one was running, or any newer `keys`, had by then changed the schema
+// under the older one's feet.
+func TestAnOlderSchemaIsLeftToTheClaimant(t *testing.T) {
+	t.Parallel()
+	dir, files := t.TempDir(), fstest.MapFS{"migrations/0001_first.sql": {Data: []byte(`CREATE TABLE first (x INTEGER);`)}}
+	plain := DefaultOptions()
+	plain.Migrate = false
+	old, err := openAt(t.Context(), dir, plain, files)
+	require.NoError(t, err, "there is nobody to disturb in a new folder")
+	t.Cleanup(func() { assert.NoError(t, old.Close()) })
+	again, err := openAt(t.Context(), dir, plain, files)
+	require.NoError(t, err, "nothing is to be done")
+	require.NoError(t, again.Close())
+
+	files["migrations/0002_second.sql"] = &fstest.MapFile{Data: []byte(`CREATE TABLE second (x INTEGER);`)}
+	_, err = openAt(t.Context(), dir, plain, files)
+	var older *OlderSchemaError
+	require.ErrorAs(t, err, &older)
+	assert.Equal(t, OlderSchemaError{Found: 1, Known: 2}, *older)
+	require.ErrorContains(t, err, "stop the service")
+	require.ErrorContains(t, err, dir)
+	assert.Equal(t, 1, version(t, old))
+
+	claimed, err := openAt(t.Context(), dir, DefaultOptions(), files)
+	require.NoError(t, err)
+	require.NoError(t, claimed.Close())
+	assert.Equal(t, 2, version(t, old))
 }

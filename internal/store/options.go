@@ -12,16 +12,16 @@ type Options struct {
 	Readers int
 	// BusyTimeout bounds the wait for another process that is writing.
 	BusyTimeout time.Duration
-	// Relaxed syncs the log at checkpoints only (synchronous=NORMAL): a power
-	// failure may take the last transactions back. A crash of the process
-	// never does, with or without it.
-	Relaxed bool
+	// Migrate brings an older schema up to date. Only who holds the folder's
+	// Claim may: a service of an older version that is running would go on
+	// with a schema that it does not know. Without it an older schema is
+	// refused with an *OlderSchemaError. An empty folder is set up either way.
+	Migrate bool
 }
 
-// DefaultOptions are durable: a transaction that has been answered survives a
-// power failure.
+// DefaultOptions suit the process that has claimed the folder.
 func DefaultOptions() Options {
-	return Options{Readers: max(4, runtime.GOMAXPROCS(0)), BusyTimeout: 10 * time.Second}
+	return Options{Readers: max(4, runtime.GOMAXPROCS(0)), BusyTimeout: 10 * time.Second, Migrate: true}
 }
 
 // Validate names the first field that makes no sense.

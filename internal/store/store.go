@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io/fs"
 	"sync"
 )
 
@@ -16,11 +17,18 @@ type Store struct {
 	close  func() error
 }
 
-// Open opens the database in the folder data, makes both when they are absent,
-// and brings the schema up to date. The error is a sentence for an operator
-// when the folder can't be written to or when the database was made by a newer
-// version. The caller closes the store.
+// Open opens the database in the folder data and makes both when they are
+// absent; an older schema is brought up to date with Options.Migrate, for which
+// the caller must hold the folder's Claim, and is an *OlderSchemaError without.
+// The error is a sentence for an operator when the folder can't be written to,
+// and a *NewerSchemaError when the database was made by a newer version. The
+// caller closes the store.
 func Open(ctx context.Context, data string, opts Options) (*Store, error) {
+	return openAt(ctx, data, opts, migrations)
+}
+
+// openAt is Open with a history of its own.
+func openAt(ctx context.Context, data string, opts Options, history fs.FS) (*Store, error) {
 	if err := opts.Validate(); err != nil {
 		return nil, err
 	}
@@ -32,7 +40,7 @@ func Open(ctx context.Context, data string, opts Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := migrate(ctx, s.writer, migrations); err != nil {
+	if err := migrate(ctx, s.writer, history, opts.Migrate); err != nil {
 		return nil, errors.Join(fmt.Errorf("open the database %s: %w", path, err), s.Close())
 	}
 	return s, nil

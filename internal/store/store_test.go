@@ -81,31 +81,15 @@ func TestOpenTakesAnyFolderName(t *testing.T) {
 
 func TestPragmas(t *testing.T) {
 	t.Parallel()
-	relaxed := DefaultOptions()
-	relaxed.Relaxed = true
-	for _, tt := range []struct {
-		name        string
-		opts        Options
-		synchronous string
-	}{
-		{"durable", DefaultOptions(), "2"},
-		{"relaxed", relaxed, "1"},
+	s := open(t, t.TempDir())
+	for pragma, want := range map[string]string{
+		"journal_mode": "wal", "foreign_keys": "1", "busy_timeout": "10000", "synchronous": "2",
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			s, err := Open(t.Context(), t.TempDir(), tt.opts)
-			require.NoError(t, err)
-			defer func() { assert.NoError(t, s.Close()) }()
-			for pragma, want := range map[string]string{
-				"journal_mode": "wal", "foreign_keys": "1", "busy_timeout": "10000", "synchronous": tt.synchronous,
-			} {
-				for pool, db := range map[string]*sql.DB{"writer": s.writer, "reader": s.reader} {
-					var got string
-					require.NoError(t, db.QueryRowContext(t.Context(), "PRAGMA "+pragma).Scan(&got))
-					assert.Equal(t, want, got, "%s of the %s", pragma, pool)
-				}
-			}
-		})
+		for pool, db := range map[string]*sql.DB{"writer": s.writer, "reader": s.reader} {
+			var got string
+			require.NoError(t, db.QueryRowContext(t.Context(), "PRAGMA "+pragma).Scan(&got))
+			assert.Equal(t, want, got, "%s of the %s", pragma, pool)
+		}
 	}
 }
 
@@ -166,7 +150,7 @@ func TestParallelWritersNeverSeeALock(t *testing.T) {
 	const writers, each = 32, 8
 	dir := t.TempDir()
 	opts := DefaultOptions()
-	opts.Readers, opts.BusyTimeout, opts.Relaxed = 1, time.Minute, true
+	opts.Readers, opts.BusyTimeout = 1, time.Minute
 	s := open(t, dir)
 	require.NoError(t, s.Write(t.Context(), func(tx *sql.Tx) error { return insertAccount(t.Context(), tx, "a") }))
 	var group sync.WaitGroup

@@ -1,0 +1,51 @@
+package api_test
+
+import (
+	"encoding/json"
+	"errors"
+	"math"
+	"strings"
+	"testing"
+	"time"
+)
+
+// lines are the access lines of the log, once the service has stopped.
+func (s *service) lines() []map[string]any {
+	s.t.Helper()
+	var lines []map[string]any
+	for text := range strings.Lines(s.logs.String()) {
+		var line map[string]any
+		must(s.t, json.Unmarshal([]byte(text), &line))
+		if line["msg"] == "request" {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
+
+// The duration was a bare number of nanoseconds, named like nothing of the kind,
+// and every internal error had a stack, which was empty unless it was a panic.
+func TestAccessLine(t *testing.T) {
+	t.Parallel()
+	s := setup(t, config{detect: failing(errors.New("broken"))})
+	began := time.Now()
+	s.detect(s.key("pro"), photo()).want(500, "internal_error")
+	must(t, s.stop())
+	elapsed := float64(time.Since(began)) / float64(time.Millisecond)
+	lines := s.lines()
+	if len(lines) != 1 {
+		t.Fatalf("%d requests are logged", len(lines))
+	}
+	took, ok := lines[0]["duration_ms"].(float64)
+	if !ok || took <= 0 || took > elapsed {
+		t.Errorf("the line %v does not say how many of %f ms it took", lines[0], elapsed)
+	}
+	if us := took * 1000; math.Abs(us-math.Round(us)) > 1e-6 {
+		t.Errorf("%v ms are not whole microseconds", took)
+	}
+	for _, absent := range []string{"duration", "stack"} {
+		if value, ok := lines[0][absent]; ok {
+			t.Errorf("the line has %s: %v", absent, value)
+		}
+	}
+}
