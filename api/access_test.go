@@ -49,3 +49,25 @@ func TestAccessLine(t *testing.T) {
 		}
 	}
 }
+
+// An orchestrator's probes, one every few seconds, were most of the log.
+func TestProbesAreLoggedAtDebug(t *testing.T) {
+	t.Parallel()
+	s := setup(t, config{})
+	s.get("", "/healthz").ok(200)
+	s.get("", "/readyz").ok(200)
+	s.get("", "/v1/nothing").want(404, "not_found")
+	must(t, s.stop())
+	for _, line := range s.lines() {
+		want := "DEBUG"
+		if line["status"] == float64(404) {
+			want = "INFO"
+		}
+		if line["level"] != want {
+			t.Errorf("%v is logged at %v, not %s", line["route"], line["level"], want)
+		}
+	}
+	if n := len(s.lines()); n != 3 {
+		t.Errorf("%d requests are logged, not 3", n)
+	}
+}

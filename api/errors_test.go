@@ -269,7 +269,7 @@ func TestAccessLog(t *testing.T) {
 	s.detect(key, photo()).ok(200)
 	s.get(key, "/v1/private/path").want(404, "not_found")
 	s.neverLogged("secret name", key, "0.875", "private", "fake detector")
-	logged := s.logs.String()
+	logged := s.logs.at("INFO")
 	for _, want := range []string{`"route":"/v1/detect"`, `"status":200`, `"account":"acc_`, `"code":"not_found"`, `"method":"POST"`} {
 		if strings.Count(logged, want) != 1 && want != `"account":"acc_` {
 			t.Errorf("the log lacks %s:\n%s", want, logged)

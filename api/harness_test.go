@@ -82,6 +82,17 @@ func (l *logs) Write(p []byte) (int, error) {
 	return l.buf.Write(p)
 }
 
+// at is what was written at one level.
+func (l *logs) at(level string) string {
+	var out strings.Builder
+	for line := range strings.Lines(l.String()) {
+		if strings.Contains(line, `"level":"`+level+`"`) {
+			out.WriteString(line)
+		}
+	}
+	return out.String()
+}
+
 func (l *logs) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -159,7 +170,7 @@ func setup(t testing.TB, cfg config) *service {
 // uploads is left.
 func (s *service) start(cfg config) {
 	s.t.Helper()
-	logger := slog.New(slog.NewJSONHandler(s.logs, nil))
+	logger := slog.New(slog.NewJSONHandler(s.logs, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	limits := account.DefaultLimiterOptions()
 	limits.Now = s.clock.Now
 	limiter, err := account.NewLimiter(limits)

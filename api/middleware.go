@@ -65,7 +65,7 @@ func (s *Server) linger(c *gin.Context) {
 // key, no score.
 func (s *Server) access(c *gin.Context) {
 	defer func() {
-		call, level := from(c), slog.LevelInfo
+		call, level := from(c), levelOf(c.FullPath())
 		attrs := []slog.Attr{
 			slog.String("request_id", call.id), slog.String("method", method(c)), slog.String("route", c.FullPath()),
 			slog.Int("status", c.Writer.Status()), slog.Int64("bytes_in", call.body.read),
@@ -92,6 +92,15 @@ func (s *Server) access(c *gin.Context) {
 		s.opts.Logger.LogAttrs(c.Request.Context(), level, "request", attrs...)
 	}()
 	c.Next()
+}
+
+// levelOf keeps the probes of an orchestrator, one every few seconds, from
+// filling the log.
+func levelOf(route string) slog.Level {
+	if route == "/healthz" || route == "/readyz" {
+		return slog.LevelDebug
+	}
+	return slog.LevelInfo
 }
 
 // milliseconds keeps microseconds: a probe takes a few dozen of them.

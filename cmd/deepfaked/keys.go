@@ -49,7 +49,7 @@ func withLedger(ctx context.Context, flags configFlags, data dataFlag, create bo
 			return fmt.Errorf("the data folder %s holds no database: name the folder of the service with --data", cfg.Data)
 		}
 	}
-	books, err := store.Open(ctx, cfg.Data, store.DefaultOptions())
+	books, err := openBooks(ctx, cfg.Data)
 	if err != nil {
 		return err
 	}
@@ -59,6 +59,24 @@ func withLedger(ctx context.Context, flags configFlags, data dataFlag, create bo
 		return err
 	}
 	return fn(ledger)
+}
+
+// openBooks leaves an older schema to the service that may be running on it: it
+// is brought up to date only when there is none.
+func openBooks(ctx context.Context, data string) (*store.Store, error) {
+	opts := store.DefaultOptions()
+	opts.Migrate = false
+	books, err := store.Open(ctx, data, opts)
+	if _, older := errors.AsType[*store.OlderSchemaError](err); !older {
+		return books, err
+	}
+	release, claimed := store.Claim(data)
+	if claimed != nil {
+		return nil, err
+	}
+	opts.Migrate = true
+	books, err = store.Open(ctx, data, opts)
+	return books, errors.Join(err, release())
 }
 
 func ledgerOptions(cfg config.Config) account.Options {

@@ -106,22 +106,22 @@ func newService(ctx context.Context, cfg config.Config, logger *slog.Logger) (_ 
 // openBooks opens the database for this process alone, and ends what an earlier
 // process left unfinished.
 func (s *service) openBooks(ctx context.Context) error {
-	books, err := store.Open(ctx, s.cfg.Data, store.DefaultOptions())
-	if err != nil {
-		return err
-	}
-	s.onClose(books.Close)
 	release, err := store.Claim(s.cfg.Data)
 	if err != nil {
 		return err
 	}
 	s.onClose(release)
+	books, err := store.Open(ctx, s.cfg.Data, store.DefaultOptions())
+	if err != nil {
+		return err
+	}
+	s.onClose(books.Close)
 	s.ledger, err = account.New(books, ledgerOptions(s.cfg))
 	return err
 }
 
 func spoolOptions(cfg config.Config) spool.Options {
-	opts := spool.Options{Dir: filepath.Join(cfg.Data, "spool")}
+	opts := spool.Options{Dir: filepath.Join(cfg.Data, "spool"), Capacity: int64(cfg.Upload.Spool)}
 	if cfg.KeepUploads {
 		opts.Keep = filepath.Join(cfg.Data, "uploads")
 	}
@@ -138,7 +138,7 @@ func serverOptions(cfg config.Config) api.Options {
 	opts := api.DefaultOptions()
 	opts.Listen, opts.TrustedProxies = cfg.Listen, cfg.Proxies
 	opts.FileBytes, opts.FormBytes = int64(cfg.Upload.Size), int64(cfg.Upload.Form)
-	opts.Uploads = cfg.Upload.Parallel
+	opts.Uploads, opts.UploadsPerAccount = cfg.Upload.Parallel, cfg.Upload.ParallelPerAccount
 	opts.Pace.Idle, opts.Pace.Rate = cfg.Upload.IdleTimeout, int64(cfg.Upload.MinimumRate)
 	opts.AddressPerMinute = cfg.Anonymous.RequestsPerMinute
 	opts.SyncDeadline, opts.Drain = cfg.Deadline, cfg.Drain
@@ -153,6 +153,7 @@ func (s *service) serve(ctx context.Context) error {
 	var background sync.WaitGroup
 	background.Go(func() { s.start(running) })
 	background.Go(func() { s.retain(running) })
+	background.Go(func() { s.repay(running) })
 	ended := make(chan time.Time, 1)
 	defer context.AfterFunc(ctx, func() {
 		ended <- time.Now()
@@ -235,5 +236,31 @@ func (s *service) retain(ctx context.Context) {
 			return
 		case <-ticker.C:
 		}
+	}
+}
+
+// repayEvery is how soon a place comes back to its account after a database that
+// could not be written to works again.
+const repayEvery = 5 * time.Second
+
+// repay gives back the places that the database would not take back at first.
+func (s *service) repay(ctx context.Context) {
+	ticker := time.NewTicker(repayEvery)
+	defer ticker.Stop()
+	for before := 0; ; {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		left, err := s.ledger.Retry(ctx)
+		switch {
+		case ctx.Err() != nil:
+		case err != nil && left != before:
+			s.logger.Error("the ends of detections could not be written down; that is tried again", "detections", left, "error", err)
+		case err == nil && before > 0:
+			s.logger.Info("wrote down the ends of detections that had failed to be", "detections", before)
+		}
+		before = left
 	}
 }

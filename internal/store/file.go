@@ -9,8 +9,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"syscall"
-
-	_ "modernc.org/sqlite" // the driver "sqlite"
 )
 
 // FileName is the database's name in the data folder.

@@ -4,9 +4,14 @@ import (
 	"context"
 	"database/sql"
 	"embed"
+	"errors"
 	"fmt"
 	"io/fs"
 	"strings"
+	"time"
+
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
 )
 
 //go:embed migrations/*.sql
@@ -40,12 +45,12 @@ func (e *OlderSchemaError) Error() string {
 // migrate brings the schema forward, never back. All that is missing is done in
 // one transaction that excludes other writers, so that processes started at the
 // same time do it once, and a crash leaves the old schema.
-func migrate(ctx context.Context, db *sql.DB, files fs.FS, upgrade bool) error {
+func migrate(ctx context.Context, db *sql.DB, files fs.FS, opts Options) error {
 	names, err := fs.Glob(files, "migrations/*.sql")
 	if err != nil {
 		return fmt.Errorf("list migrations: %w", err)
 	}
-	tx, err := db.BeginTx(ctx, nil)
+	tx, err := beginFirst(ctx, db, opts.BusyTimeout)
 	if err != nil {
 		return fmt.Errorf("lock the schema: %w", err)
 	}
@@ -57,7 +62,7 @@ func migrate(ctx context.Context, db *sql.DB, files fs.FS, upgrade bool) error {
 	switch {
 	case version > len(names):
 		return &NewerSchemaError{Found: version, Known: len(names)}
-	case version > 0 && version < len(names) && !upgrade:
+	case version > 0 && version < len(names) && !opts.Migrate:
 		return &OlderSchemaError{Found: version, Known: len(names)}
 	}
 	for i, name := range names[version:] {
@@ -66,6 +71,26 @@ func migrate(ctx context.Context, db *sql.DB, files fs.FS, upgrade bool) error {
 		}
 	}
 	return tx.Commit()
+}
+
+// beginFirst begins the first transaction of a connection, which also switches a
+// new database to WAL. Of two that switch at once SQLite refuses one without
+// waiting for its busy timeout, since each holds what the other needs: that one
+// tries again, until patience is over.
+func beginFirst(ctx context.Context, db *sql.DB, patience time.Duration) (*sql.Tx, error) {
+	const pause = 5 * time.Millisecond
+	for deadline := time.Now().Add(patience); ; {
+		tx, err := db.BeginTx(ctx, nil)
+		refused, ok := errors.AsType[*sqlite.Error](err)
+		if !ok || refused.Code()&0xff != sqlite3.SQLITE_BUSY || time.Now().After(deadline) {
+			return tx, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(pause):
+		}
+	}
 }
 
 // schemaVersion reads the number of the last migration, 0 for a new database.

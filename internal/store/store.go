@@ -40,7 +40,7 @@ func openAt(ctx context.Context, data string, opts Options, history fs.FS) (*Sto
 	if err != nil {
 		return nil, err
 	}
-	if err := migrate(ctx, s.writer, history, opts.Migrate); err != nil {
+	if err := migrate(ctx, s.writer, history, opts); err != nil {
 		return nil, errors.Join(fmt.Errorf("open the database %s: %w", path, err), s.Close())
 	}
 	return s, nil
