@@ -154,3 +154,14 @@ func FuzzReply(f *testing.F) {
 		}
 	})
 }
+
+// TestAChildMayWriteAClip: the bound of a child's files was that of its output,
+// so that a film of which more than that is copied out could not be decoded.
+func TestAChildMayWriteAClip(t *testing.T) {
+	t.Parallel()
+	opts := DefaultPoolOptions()
+	opts.UploadBytes = 1 << 30
+	if got := opts.sandbox().FileBytes; got < 1<<30 {
+		t.Fatalf("%d bytes", got)
+	}
+}

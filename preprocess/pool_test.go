@@ -96,7 +96,7 @@ func TestChildrenThatFailCostOneRequest(t *testing.T) {
 		{mode: "stopped", cause: "too long", tune: func(o *preprocess.PoolOptions) { o.Timeout = 200 * time.Millisecond }},
 		{mode: "spin", cause: "processor time", tune: func(o *preprocess.PoolOptions) { o.CPUSeconds = 1 }},
 		{mode: "hoard", cause: "no memory", tune: nil},
-		{mode: "overflow", cause: "exit status 9", tune: nil},
+		{mode: "overflow", cause: "output is", tune: nil},
 		{mode: "no-output", cause: "makes no sense"},
 		{mode: "keeps-mapping", cause: "freeze"},
 		{mode: "garbage", cause: "reply"},
@@ -116,9 +116,6 @@ func TestChildrenThatFailCostOneRequest(t *testing.T) {
 				fault(t, err, preprocess.UnsupportedMediaType, "could not be decoded safely")
 				if e := new(preprocess.Error); !errors.As(err, &e) || !strings.Contains(e.Err.Error(), test.cause) {
 					t.Fatalf("the cause is %v, want %q in it", e.Err, test.cause)
-				}
-				if strings.Contains(err.Error(), "grew beyond") {
-					t.Fatal(err)
 				}
 			}
 		})
