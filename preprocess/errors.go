@@ -1,5 +1,11 @@
 package preprocess
 
+import "errors"
+
+// ErrOutputFull means that a file within the limits yields more pixels and
+// samples than PoolOptions.OutputBytes. That is the service's fault.
+var ErrOutputFull = errors.New("decoder: the output is too small for what the limits allow")
+
 // Code is the contract's name for what is wrong with an upload.
 type Code string
 

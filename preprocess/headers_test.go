@@ -132,25 +132,59 @@ func FuzzInspect(f *testing.F) {
 	})
 }
 
-// FuzzReply holds that a reply that passes cannot lead outside of the output.
+// FuzzReply holds that what a child may send leads neither outside of the output
+// nor to another request, and that its errors can be shown.
 func FuzzReply(f *testing.F) {
-	f.Add("image", "PNG", 1, 1, int64(0), 1, 1, int64(0), 64_000, int64(4096))
-	f.Add("video", "MP4", 2, 2, int64(4096), 1280, 720, int64(1<<40), 64_000, int64(8192))
-	f.Add("audio", "WAV", 0, 0, int64(-4096), 1<<30, 1<<30, int64(-1), 64_000, int64(1<<62))
-	f.Fuzz(func(t *testing.T, kind, format string, w, h int, at int64, fw, fh int, wat int64, samples int, size int64) {
-		req := DecodeRequest{Format: MP4, Output: size, Limits: DefaultLimits()}
-		reply := DecodeReply{
-			Kind: Kind(kind), Format: format, Width: w, Height: h,
-			Frames:  []FrameRef{{Offset: at, Width: fw, Height: fh}},
-			Windows: []WindowRef{{Offset: wat, Samples: samples}},
-		}
-		if reply.check(req, size) != nil {
+	f.Add([]byte(`{"id":"me","kind":"image","format":"PNG","width":1,"height":1,"frames":[{"width":1,"height":1}]}`), int64(4096))
+	f.Add([]byte(`{"id":"me","kind":"video","frames":[{"offset":4096,"width":1280,"height":720}],"windows":[{"offset":1099511627776,"samples":64000}]}`), int64(8192))
+	f.Add([]byte(`{"id":"me","kind":"audio","windows":[{"offset":-4096,"samples":64000},{"offset":9223372036854771712,"samples":64000}]}`), int64(1<<62))
+	f.Add([]byte(`{"id":"me","code":"payload_too_large","message":"It is too long."}`), int64(0))
+	f.Add([]byte(`{"id":"me","cause":"bad header","leaving":true}`), int64(0))
+	f.Add([]byte(`{"id":"me","full":true}`), int64(0))
+	f.Add([]byte(`{"id":"you","kind":"image"}`), int64(0))
+	f.Fuzz(func(t *testing.T, message []byte, size int64) {
+		reply, err := parseReply(message, "me")
+		if err != nil {
 			return
 		}
-		for _, piece := range [][2]int64{{at, int64(fw) * int64(fh) * 3}, {wat, int64(samples) * 4}} {
-			if piece[0] < 0 || piece[1] < 0 || piece[0] > size || piece[1] > size-piece[0] {
-				t.Fatalf("%+v passes with %d bytes", reply, size)
-			}
+		if reply.ID != "me" {
+			t.Fatal("another request's reply passes")
+		}
+		err = reply.fault(MP4)
+		if reply.failed() != (err != nil) {
+			t.Fatalf("%+v: %v", reply, err)
+		}
+		if fault := (*Error)(nil); errors.As(err, &fault) && (fault.Message == "" || !printable(fault.Message)) {
+			t.Fatalf("%q is not to be shown", fault.Message)
+		}
+		if reply.check(DecodeRequest{Format: MP4, Output: size, Limits: DefaultLimits()}, size) == nil {
+			reply.inside(t, size)
 		}
 	})
+}
+
+// inside fails the test if a reference leads outside of size bytes.
+func (r *DecodeReply) inside(t *testing.T, size int64) {
+	t.Helper()
+	for _, f := range r.Frames {
+		if f.Offset < 0 || f.Width < 1 || f.Height < 1 || f.Offset > size || int64(f.Width)*int64(f.Height)*3 > size-f.Offset {
+			t.Fatalf("frame %+v passes with %d bytes", f, size)
+		}
+	}
+	for _, w := range r.Windows {
+		if w.Offset < 0 || w.Samples < 1 || w.Offset > size || int64(w.Samples)*4 > size-w.Offset {
+			t.Fatalf("window %+v passes with %d bytes", w, size)
+		}
+	}
+}
+
+// TestAChildMayWriteAClip: the bound of a child's files was that of its output,
+// so that a film of which more than that is copied out could not be decoded.
+func TestAChildMayWriteAClip(t *testing.T) {
+	t.Parallel()
+	opts := DefaultPoolOptions()
+	opts.UploadBytes = 1 << 30
+	if got := opts.sandbox().FileBytes; got < 1<<30 {
+		t.Fatalf("%d bytes", got)
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"compress/zlib"
 	"encoding/binary"
+	"errors"
 	"hash/crc32"
 	"image/color"
 	"slices"
@@ -43,6 +44,18 @@ func TestStillsThroughThePool(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestAFullOutputIsTheServicesFault: a client read that its file was damaged when
+// the output was configured too small for it.
+func TestAFullOutputIsTheServicesFault(t *testing.T) {
+	t.Parallel()
+	opts := poolOptions(t, "decode")
+	opts.OutputBytes = 1 << 20
+	_, err := decodeBytes(t, newPool(t, opts), encodePNG(t, plain(1280, 720, color.White)), "")
+	if fault := (*preprocess.Error)(nil); !errors.Is(err, preprocess.ErrOutputFull) || errors.As(err, &fault) {
+		t.Fatalf("got %v", err)
 	}
 }
 

@@ -31,12 +31,10 @@ func (k *keeper) run() {
 			k.backoff = 0
 		}
 		k.offer(w)
-		w.Kill()
-		<-w.Done()
+		w.bury()
 	}
 	if k.next != nil {
-		k.next.Kill()
-		<-k.next.Done()
+		k.next.bury()
 	}
 }
 

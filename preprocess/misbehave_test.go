@@ -3,9 +3,13 @@ package preprocess_test
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
+	"os/exec"
+	"runtime"
 	"strings"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -33,6 +37,9 @@ func misbehave(mode string) {
 	if mode == "silent" {
 		select {}
 	}
+	if mode == "trace" {
+		trace()
+	}
 	if err := sandbox.Enter(); err != nil {
 		panic(err)
 	}
@@ -58,7 +65,7 @@ func misbehave(mode string) {
 // act does what the mode says, with one file.
 func act(mode string, conn *sandbox.Conn, req preprocess.DecodeRequest, files []*os.File) {
 	good := preprocess.DecodeReply{
-		Kind: preprocess.Image, Format: "PNG", Width: 1, Height: 1,
+		ID: req.ID, Kind: preprocess.Image, Format: "PNG", Width: 1, Height: 1,
 		Frames: []preprocess.FrameRef{{Width: 1, Height: 1}},
 	}
 	switch mode {
@@ -77,10 +84,17 @@ func act(mode string, conn *sandbox.Conn, req preprocess.DecodeRequest, files []
 	case "hoard":
 		hoard()
 	case "overflow":
-		if err := files[1].Truncate(req.Output + 1); err == nil {
-			fmt.Fprintln(os.Stderr, "the output grew beyond its bound")
-		}
-		os.Exit(9)
+		_ = files[1].Truncate(req.Output + 1)
+		reply(conn, good)
+	case "twice":
+		_ = files[1].Truncate(4096)
+		reply(conn, good)
+		good.Format = "second"
+		reply(conn, good)
+	case "traced":
+		good.Format = traced()
+		_ = files[1].Truncate(4096)
+		reply(conn, good)
 	case "no-output":
 		reply(conn, good)
 	case "keeps-mapping":
@@ -112,6 +126,33 @@ func hoard() {
 		}
 		b[0] = 1
 	}
+}
+
+// traced has a process trace this one, and returns the ids of both; it is empty
+// where that is not allowed.
+func traced() string {
+	tracer := exec.Command(sandbox.Self)
+	tracer.Env = []string{childMode + "=trace"}
+	tracer.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // not killed with the group
+	out, err := tracer.StdoutPipe()
+	if err != nil || tracer.Start() != nil {
+		panic(err)
+	}
+	if said, _ := io.ReadAll(io.LimitReader(out, 1)); string(said) != "y" {
+		return ""
+	}
+	return fmt.Sprintf("%d %d", os.Getpid(), tracer.Process.Pid)
+}
+
+// trace traces the parent until it is killed.
+func trace() {
+	runtime.LockOSThread()
+	if unix.PtraceSeize(os.Getppid()) != nil {
+		os.Exit(1)
+	}
+	_, _ = os.Stdout.WriteString("y")
+	<-time.After(time.Minute)
+	os.Exit(0)
 }
 
 // lookAround counts what a child can see: descriptors and variables.

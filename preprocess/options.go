@@ -21,6 +21,7 @@ type PoolOptions struct {
 	MemoryBytes uint64        // of a child's address space, libraries included
 	CPUSeconds  uint64        // of processor time for one file
 	OutputBytes int64         // of pixels and samples of one file
+	UploadBytes int64         // of the largest file to expect
 	Recycle     int           // files until a child is replaced
 	Logger      *slog.Logger
 }
@@ -33,7 +34,7 @@ func DefaultPoolOptions() PoolOptions {
 		Limits: DefaultLimits(), Children: 2,
 		Env:     []string{"OPENCV_LOG_LEVEL=SILENT"},
 		Timeout: time.Minute, Start: 30 * time.Second,
-		MemoryBytes: 8 << 30, CPUSeconds: 60, OutputBytes: 128 << 20, Recycle: 200,
+		MemoryBytes: 8 << 30, CPUSeconds: 60, OutputBytes: 128 << 20, UploadBytes: 100 << 20, Recycle: 200,
 		Logger: slog.New(slog.NewJSONHandler(os.Stderr, nil)),
 	}
 }
@@ -51,6 +52,8 @@ func (o PoolOptions) Validate() error {
 		return errors.New("decoder: CPU seconds must be at least 1")
 	case o.OutputBytes < 1<<20:
 		return errors.New("decoder: output bytes must be at least 1 MiB")
+	case o.UploadBytes < 1:
+		return errors.New("decoder: upload bytes must be at least 1")
 	case o.Recycle < 1:
 		return errors.New("decoder: recycle must be at least 1 file")
 	case o.Logger == nil:
@@ -62,13 +65,17 @@ func (o PoolOptions) Validate() error {
 // childFiles is how many descriptors a child may have open.
 const childFiles = 64
 
+// clipBytes is what a child's own file in memory, into which it copies the part
+// of a video that it decodes, has beyond that part and a picture of it.
+const clipBytes = 32 << 20
+
 // sandbox is what one child is given. Its processor time bounds its whole life;
 // that of a file is set file by file.
 func (o PoolOptions) sandbox() sandbox.Options {
 	env := append([]string{fmt.Sprintf("OPENCV_IO_MAX_IMAGE_PIXELS=%d", o.Limits.Pixels)}, o.Env...)
 	return sandbox.Options{
 		Command: o.Command, Env: env, MemoryBytes: o.MemoryBytes,
-		FileBytes:  uint64(max(o.OutputBytes, 0)),
+		FileBytes:  uint64(max(o.OutputBytes, 2*o.UploadBytes+clipBytes, 0)),
 		CPUSeconds: (o.CPUSeconds+2)*uint64(max(o.Recycle, 0)) + 10,
 		Files:      childFiles,
 	}

@@ -58,9 +58,9 @@ func NewPool(opts PoolOptions) (*Pool, error) {
 	return p, nil
 }
 
-// Close kills the children and waits until they are gone. Decodes under way
-// return ErrPoolClosed; media that they have returned stays valid. It is
-// idempotent.
+// Close kills the children and waits until they are gone, for some seconds at
+// most. Decodes under way return ErrPoolClosed; media that they have returned
+// stays valid. It is idempotent.
 func (p *Pool) Close() error {
 	p.closed.Do(func() {
 		p.cancel()
@@ -74,7 +74,8 @@ func (p *Pool) Close() error {
 // the client says it is, or empty. f is read from its beginning, may have no
 // name, and stays open; its offset is neither used nor moved. The caller closes
 // the media. What is wrong with the file is a *Error; when ctx ends, its error
-// is returned and the work is stopped.
+// is returned and the work is stopped. It matches ErrOutputFull when the output
+// is too small for the limits.
 func (p *Pool) Decode(ctx context.Context, f *os.File, size int64, declared Kind) (*Media, error) {
 	format, err := inspect(f, size, declared, p.opts.Limits)
 	if err != nil {
@@ -144,7 +145,7 @@ func (p *Pool) start() (*worker, error) {
 	stop := context.AfterFunc(p.ctx, child.Kill)
 	defer stop()
 	_ = child.SetDeadline(time.Now().Add(p.opts.Start))
-	if _, err := w.receive(); err != nil {
+	if _, err := w.receive(""); err != nil {
 		return nil, fmt.Errorf("decoder: a child did not start: %w", w.end(err))
 	}
 	return w, nil

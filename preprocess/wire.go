@@ -1,6 +1,7 @@
 package preprocess
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -12,6 +13,7 @@ import (
 // DecodeRequest goes to a decoder child, together with two descriptors: the
 // media file, and the empty memory file that takes the output.
 type DecodeRequest struct {
+	ID     string `json:"id"` // random, anew with every request
 	Format Format `json:"format"`
 	Size   int64  `json:"size"` // of the media file, bytes
 	Output int64  `json:"output"`
@@ -22,6 +24,7 @@ type DecodeRequest struct {
 // from outside: the file may have taken the child over. An empty reply is the
 // child's greeting.
 type DecodeReply struct {
+	ID       string        `json:"id,omitempty"` // of the request
 	Kind     Kind          `json:"kind,omitempty"`
 	Format   string        `json:"format,omitempty"`
 	Width    int           `json:"width,omitempty"`
@@ -33,6 +36,7 @@ type DecodeReply struct {
 	Code    Code   `json:"code,omitempty"`    // set when the client is to blame
 	Message string `json:"message,omitempty"` // for the client, with Code
 	Cause   string `json:"cause,omitempty"`   // for the log: set when the file cannot be decoded
+	Full    bool   `json:"full,omitempty"`    // the output is too small for the limits: the service is to blame
 	Leaving bool   `json:"leaving,omitempty"` // the child is in no state to go on, and ends after this reply
 }
 
@@ -56,6 +60,23 @@ const maxText = 400
 
 // maxSide bounds the dimensions that a child may claim.
 const maxSide = 1 << 20
+
+// parseReply reads the message of a child that was sent the request of that id.
+// A reply to another request is an error: a child may send more replies than it
+// is asked for, so that the next file would be given the pixels of its choice.
+func parseReply(message []byte, id string) (*DecodeReply, error) {
+	reply := new(DecodeReply)
+	if err := json.Unmarshal(message, reply); err != nil {
+		return nil, fmt.Errorf("decode the child's reply: %w", err)
+	}
+	if reply.ID != id {
+		return nil, errors.New("the child's reply is to another request")
+	}
+	return reply, nil
+}
+
+// failed says whether the reply carries an error, and so no output.
+func (r *DecodeReply) failed() bool { return r.Code != "" || r.Cause != "" || r.Full }
 
 // settle makes the output final, so that nothing that is checked here or seen
 // later can change, and checks the reply against it.
@@ -122,6 +143,8 @@ func (r *DecodeReply) checkRefs(req DecodeRequest, size int64) error {
 // fault is the error that the reply carries, if it carries one.
 func (r *DecodeReply) fault(format Format) error {
 	switch {
+	case r.Full:
+		return fmt.Errorf("decode a %s file: %w", format, ErrOutputFull)
 	case r.Code == PayloadTooLarge || r.Code == UnsupportedMediaType:
 		if r.Message == "" || len(r.Message) > maxText || !printable(r.Message) {
 			return undecodable(format, errors.New("the child's message is unfit"))

@@ -2,17 +2,20 @@ package preprocess
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
+	"syscall"
 	"time"
 
 	"deepfaked/internal/sandbox"
 )
 
-// errNotServed means that a child was dead before it got the file.
-var errNotServed = errors.New("the child had ended")
+// errNotServed means that a child was dead, or unfit, before it got the file.
+var errNotServed = errors.New("the child took no file")
 
 // worker is a ready child. It serves one caller at a time.
 type worker struct {
@@ -46,9 +49,14 @@ func (w *worker) serve(ctx context.Context, req DecodeRequest, source, output *o
 // ask sends the file, waits for the reply, and checks it while the child can
 // still be held to it. The child is killed when ctx ends.
 func (w *worker) ask(ctx context.Context, req DecodeRequest, source, output *os.File) (*DecodeReply, error) {
+	req.ID = rand.Text()
 	message, err := json.Marshal(req)
 	if err != nil {
 		return nil, fmt.Errorf("encode the request: %w", err)
+	}
+	if w.Pending() {
+		w.opts.Logger.Warn("a decoder child hung up or spoke without being asked", "pid", w.Pid())
+		return nil, errNotServed
 	}
 	w.ResetStderr()
 	if err := w.AllowCPU(time.Duration(w.opts.CPUSeconds) * time.Second); err != nil { //nolint:gosec // small
@@ -60,15 +68,15 @@ func (w *worker) ask(ctx context.Context, req DecodeRequest, source, output *os.
 	if err := w.Send(message, source, output); err != nil {
 		return nil, fmt.Errorf("%w: %w", errNotServed, err)
 	}
-	reply, err := w.receive()
-	if err != nil || reply.Code != "" || reply.Cause != "" {
+	reply, err := w.receive(req.ID)
+	if err != nil || reply.failed() {
 		return reply, err
 	}
 	return reply, reply.settle(req, output)
 }
 
-// receive reads one reply.
-func (w *worker) receive() (*DecodeReply, error) {
+// receive reads the reply to the request of that id; the greeting has none.
+func (w *worker) receive(id string) (*DecodeReply, error) {
 	message, files, err := w.Receive()
 	if err != nil {
 		return nil, err
@@ -77,26 +85,50 @@ func (w *worker) receive() (*DecodeReply, error) {
 		sandbox.CloseAll(files)
 		return nil, errors.New("the child sent descriptors")
 	}
-	reply := new(DecodeReply)
-	if err := json.Unmarshal(message, reply); err != nil {
-		return nil, fmt.Errorf("decode the child's reply: %w", err)
-	}
-	return reply, nil
+	return parseReply(message, id)
 }
 
-// end kills the child, waits for it, and says how it ended after err.
+// The bounds of the wait for a child's end: for one that hung up, to say why,
+// and for one that was killed.
+const (
+	lastWords = time.Second
+	burial    = 5 * time.Second
+)
+
+// end kills the child, waits for its end within bounds, and says how it ended
+// after err.
 func (w *worker) end(err error) error {
-	if errors.Is(err, os.ErrDeadlineExceeded) {
-		err = errors.New("the child took too long and was killed")
-		w.Kill()
-		<-w.Done()
-		return err
+	if errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) {
+		w.await(lastWords)
 	}
-	select {
-	case <-w.Done(): // by itself
-	case <-time.After(time.Second):
-		w.Kill()
-		<-w.Done()
+	if !w.bury() {
+		return fmt.Errorf("the child was killed: %w", err)
+	}
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return errors.New("the child took too long and was killed")
 	}
 	return fmt.Errorf("the child ended: %w: %s (%w)", w.Err(), w.Stderr(), err)
+}
+
+// await says whether the child ends in time.
+func (w *worker) await(most time.Duration) bool {
+	timer := time.NewTimer(most)
+	defer timer.Stop()
+	select {
+	case <-w.Done():
+		return true
+	case <-timer.C:
+		return false
+	}
+}
+
+// bury kills the child and says whether it has ended. What the kernel does not
+// let go holds up the pool's end and the next child no longer than burial.
+func (w *worker) bury() bool {
+	w.Kill()
+	ended := w.await(burial)
+	if !ended {
+		w.opts.Logger.Error("a decoder child was killed but has not ended", "pid", w.Pid())
+	}
+	return ended
 }

@@ -17,6 +17,7 @@ import (
 	"golang.org/x/term"
 
 	"deepfaked/inference"
+	"deepfaked/internal/config"
 	"deepfaked/preprocess"
 )
 
@@ -46,6 +47,7 @@ func (c *detectCommand) run(ctx context.Context, to streams) error {
 	if err != nil {
 		return err
 	}
+	cfg.Upload.Size = max(cfg.Upload.Size, config.Size(largest(c.Files))) // nothing else bounds files of one's own
 	e, err := openEngine(ctx, cfg, slog.New(slog.DiscardHandler))
 	switch {
 	case ctx.Err() != nil && e == nil:
@@ -70,6 +72,16 @@ func (c *detectCommand) run(ctx context.Context, to streams) error {
 		return errQuiet
 	}
 	return nil
+}
+
+// largest is the size of the largest file; those that can't be read don't count.
+func largest(names []string) (size int64) {
+	for _, name := range names {
+		if info, err := os.Stat(name); err == nil {
+			size = max(size, info.Size())
+		}
+	}
+	return size
 }
 
 // judgeAll judges the files side by side and hands the results on in the order

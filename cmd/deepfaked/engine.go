@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"runtime"
 	"time"
 
@@ -13,6 +12,7 @@ import (
 	"deepfaked/inference/face"
 	"deepfaked/inference/ort"
 	"deepfaked/internal/config"
+	"deepfaked/internal/sandbox"
 	"deepfaked/models"
 	"deepfaked/preprocess"
 )
@@ -158,14 +158,11 @@ func children(cfg config.Config) int {
 }
 
 func openPool(cfg config.Config, logger *slog.Logger) (*preprocess.Pool, error) {
-	self, err := os.Executable()
-	if err != nil {
-		return nil, fmt.Errorf("find the own program to start decoders: %w", err)
-	}
 	opts := preprocess.DefaultPoolOptions()
-	opts.Limits, opts.Children, opts.Command = cfg.Limits, children(cfg), []string{self, "decode"}
+	opts.Limits, opts.Children, opts.Command = cfg.Limits, children(cfg), []string{sandbox.Self, "decode"}
 	opts.Timeout, opts.MemoryBytes, opts.Logger = cfg.Decoder.Timeout, uint64(max(cfg.Decoder.Memory, 0)), logger
 	opts.CPUSeconds = uint64(max(cfg.Decoder.Timeout, 0)/time.Second) + 1
 	opts.OutputBytes = max(opts.OutputBytes, cfg.Limits.OutputBytes())
+	opts.UploadBytes = int64(cfg.Upload.Size)
 	return preprocess.NewPool(opts)
 }

@@ -1,13 +1,18 @@
 package sandbox
 
 import (
+	"errors"
 	"fmt"
 	"os/exec"
+	"sync"
 	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
 )
+
+// errEnded means that the child is no more.
+var errEnded = errors.New("sandbox: the child has ended")
 
 // Child is a running process. Its methods are safe for concurrent use, those of
 // Conn as that says.
@@ -18,6 +23,9 @@ type Child struct {
 	stderr excerpt
 	done   chan struct{}
 	err    error // how it ended; set before done is closed
+
+	mu    sync.Mutex
+	ended bool // its number may be another's from now on
 }
 
 // Pid is the process id. It may be another process's after Done.
@@ -36,19 +44,35 @@ func (c *Child) Stderr() string { return c.stderr.String() }
 // ResetStderr forgets what was written.
 func (c *Child) ResetStderr() { c.stderr.Reset() }
 
-// Kill ends the child and what it may have started. It does not wait.
-func (c *Child) Kill() {
-	select {
-	case <-c.done: // its number may be taken again
-	default:
-		_ = syscall.Kill(-c.cmd.Process.Pid, syscall.SIGKILL)
+// Kill ends the child and those of its process group. It does not wait, and
+// nobody may wait without a bound: a child that let another process trace it is
+// dead, but not Done, until the tracer is.
+func (c *Child) Kill() { _ = c.own(c.kill) }
+
+// kill goes for the process itself first, since it may have left its group; the
+// number of the group is nobody else's as long as the process is not reaped.
+func (c *Child) kill(pid int) error {
+	return errors.Join(c.cmd.Process.Kill(), syscall.Kill(-pid, syscall.SIGKILL))
+}
+
+// own calls fn with the number of the child while it is certain to be the
+// child's.
+func (c *Child) own(fn func(pid int) error) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.ended {
+		return errEnded
 	}
+	return fn(c.cmd.Process.Pid)
 }
 
 // AllowCPU lets the child use d more processor time, rounded up to seconds,
 // from now on. When that is used up the kernel sends SIGXCPU, every second.
 func (c *Child) AllowCPU(d time.Duration) error {
-	pid := c.cmd.Process.Pid
+	return c.own(func(pid int) error { return allowCPU(pid, d) })
+}
+
+func allowCPU(pid int, d time.Duration) error {
 	var used unix.Timespec
 	if err := unix.ClockGettime(cpuClock(pid), &used); err != nil {
 		return fmt.Errorf("sandbox: read the child's CPU time: %w", err)
@@ -69,14 +93,27 @@ func (c *Child) AllowCPU(d time.Duration) error {
 // clock_getcpuclockid(3) makes it.
 func cpuClock(pid int) int32 { return ^int32(pid)<<3 | 2 } //nolint:gosec // process ids fit
 
-// wait reaps the process. Wait also returns once standard error is at its end,
-// or a second after the exit if something else still holds it.
+// wait reaps the process, and with it what is left of its group.
 func (c *Child) wait() {
+	awaitEnd(c.cmd.Process.Pid)
+	_ = c.own(func(pid int) error {
+		c.ended = true
+		return syscall.Kill(-pid, syscall.SIGKILL)
+	})
+	// Wait also waits for the end of standard error, for a second if something
+	// else still holds it.
 	err := c.cmd.Wait()
 	_ = c.Close()
 	if err == nil {
-		err = fmt.Errorf("sandbox: the child ended by itself")
+		err = errors.New("sandbox: the child ended by itself")
 	}
 	c.err = err
 	close(c.done)
+}
+
+// awaitEnd waits until the process has ended and leaves it to be reaped, so that
+// its number stays its own.
+func awaitEnd(pid int) {
+	for unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil) == unix.EINTR {
+	}
 }

@@ -103,6 +103,23 @@ func (c *Conn) Receive() ([]byte, []*os.File, error) {
 	return message[:n], files, nil
 }
 
+// Pending says whether a message, or the end of the other side, is waiting to
+// be received.
+func (c *Conn) Pending() bool {
+	pending := true // a closed socket has come to its end
+	if raw, err := c.unix.SyscallConn(); err == nil {
+		_ = raw.Control(func(fd uintptr) {
+			polled := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}} //nolint:gosec // descriptors are small
+			n, err := unix.Poll(polled, 0)
+			for errors.Is(err, unix.EINTR) {
+				n, err = unix.Poll(polled, 0)
+			}
+			pending = n != 0
+		})
+	}
+	return pending
+}
+
 // filesOf unpacks descriptors. It returns those it got with the error, too.
 func filesOf(rights []byte) ([]*os.File, error) {
 	messages, err := unix.ParseSocketControlMessage(rights)

@@ -2,6 +2,10 @@ package sandbox
 
 import "errors"
 
+// Self is this process's own program as a Command: the very file that runs, even
+// when its path leads to another version since, or to nothing.
+const Self = "/proc/self/exe"
+
 // Options says what to start and how much it may use.
 type Options struct {
 	Command     []string // the program, by path, and its arguments

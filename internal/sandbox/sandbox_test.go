@@ -42,6 +42,15 @@ func child(mode string) int {
 	case "spin":
 		for { //nolint:staticcheck // using the processor is the point
 		}
+	case "leave":
+		return leave(conn)
+	case "fork":
+		return fork(conn)
+	case "linger":
+		<-time.After(lingering)
+		return 0
+	case "replaced":
+		return replaced(conn)
 	case "talk":
 		fmt.Fprint(os.Stderr, strings.Repeat("x", 3*excerptBytes))
 		return 7
@@ -64,8 +73,9 @@ func limitsSeen() string {
 	_ = unix.Getrlimit(unix.RLIMIT_FSIZE, &size)
 	privileges, _ := unix.PrctlRetInt(unix.PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0)
 	group, _ := unix.Getpgid(0)
-	return fmt.Sprintf("space %d, size %d, files %d, no new privileges %d, own group %v, variables %d",
-		space.Max, size.Max, files.Max, privileges, group == os.Getpid(), len(os.Environ()))
+	score, _ := os.ReadFile("/proc/self/oom_score_adj")
+	return fmt.Sprintf("space %d, size %d, files %d, no new privileges %d, own group %v, variables %d, oom %s",
+		space.Max, size.Max, files.Max, privileges, group == os.Getpid(), len(os.Environ()), score)
 }
 
 // echo writes into the file that comes with each message, and answers.
@@ -90,12 +100,8 @@ func echo(conn *Conn) int {
 
 // testOptions starts this binary.
 func testOptions(mode string) Options {
-	self, err := os.Executable()
-	if err != nil {
-		panic(err)
-	}
 	return Options{
-		Command: []string{self}, Env: []string{childMode + "=" + mode},
+		Command: []string{Self}, Env: []string{childMode + "=" + mode},
 		MemoryBytes: 1 << 46, FileBytes: 1 << 20, CPUSeconds: 100, Files: 32,
 	}
 }
@@ -127,7 +133,7 @@ func TestLimitsReachTheChild(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := fmt.Sprintf("space %d, size %d, files 32, no new privileges 1, own group true, variables 1", 1<<46, 1<<20)
+	want := fmt.Sprintf("space %d, size %d, files 32, no new privileges 1, own group true, variables 1, oom 1000\n", 1<<46, 1<<20)
 	if string(message) != want {
 		t.Fatalf("got  %s\nwant %s", message, want)
 	}

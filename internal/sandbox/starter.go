@@ -26,8 +26,12 @@ type Starter struct {
 	closed   chan struct{}
 }
 
-// NewStarter starts the thread. The caller closes it.
+// NewStarter shields this process for good from what it will start, and starts
+// the thread. The caller closes it.
 func NewStarter() (*Starter, error) {
+	if err := shield(); err != nil {
+		return nil, err
+	}
 	s := &Starter{requests: make(chan func()), closing: make(chan struct{}), closed: make(chan struct{})}
 	confined := make(chan error, 1)
 	go s.run(confined)
@@ -135,9 +139,10 @@ func start(opts Options) (*Child, error) {
 }
 
 // limit puts the limits on from outside, before the child is handed its first
-// file. The child can neither forget them nor raise them, and a mistake is seen
-// here. RLIMIT_NPROC is left alone: it counts all threads of the user, on the
-// whole machine.
+// file. The child can neither forget them nor, unless it is root, raise them, and
+// a mistake is seen here. RLIMIT_NPROC is left alone: it counts all threads of the user on the whole
+// machine, so that a low value fails at random and a high one bounds nothing, and
+// it does not bind root.
 func limit(pid int, opts Options) error {
 	for _, l := range []struct {
 		name     string

@@ -89,6 +89,13 @@ func answer(message []byte, files []*os.File, decode decoder) preprocess.DecodeR
 	if err := json.Unmarshal(message, &req); err != nil {
 		return preprocess.DecodeReply{Cause: "decode the request: " + err.Error(), Leaving: true}
 	}
+	reply := fulfil(req, files, decode)
+	reply.ID = req.ID
+	return reply
+}
+
+// fulfil decodes the file of one request.
+func fulfil(req preprocess.DecodeRequest, files []*os.File, decode decoder) preprocess.DecodeReply {
 	if len(files) != 2 {
 		return preprocess.DecodeReply{Cause: fmt.Sprintf("%d descriptors", len(files)), Leaving: true}
 	}
@@ -124,7 +131,7 @@ func protected(decode decoder, src Source, arena *Arena) (found Found, err error
 
 // failure is the reply to a file that cannot be decoded.
 func failure(err error, leaving bool) preprocess.DecodeReply {
-	reply := preprocess.DecodeReply{Cause: err.Error(), Leaving: leaving}
+	reply := preprocess.DecodeReply{Cause: err.Error(), Leaving: leaving, Full: errors.Is(err, ErrOutputFull)}
 	if fault, ok := errors.AsType[*preprocess.Error](err); ok {
 		reply.Code, reply.Message, reply.Cause = fault.Code, fault.Message, ""
 		if fault.Err != nil {
