@@ -17,7 +17,11 @@ import (
 const childMode = "DEEPFAKED_TEST_CHILD"
 
 func TestMain(m *testing.M) {
-	if mode := os.Getenv(childMode); mode != "" {
+	switch mode := os.Getenv(childMode); mode {
+	case "":
+	case firstThread:
+		os.Exit(closeOnFirstThread())
+	default:
 		os.Exit(child(mode))
 	}
 	goleak.VerifyTestMain(m)

@@ -45,8 +45,16 @@ func NewStarter() (*Starter, error) {
 // run serves requests on a locked thread. It returns without unlocking, so that
 // the runtime throws the confined thread away.
 func (s *Starter) run(confined chan<- error) {
-	defer close(s.closed)
 	runtime.LockOSThread()
+	if unix.Gettid() == os.Getpid() {
+		// The first thread of a process ends with the process only. While it
+		// is held here, another goroutine runs on another thread.
+		go s.run(confined)
+		<-s.closed
+		runtime.UnlockOSThread()
+		return
+	}
+	defer close(s.closed)
 	err := s.confine()
 	confined <- err
 	if err != nil {
