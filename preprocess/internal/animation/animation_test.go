@@ -153,6 +153,10 @@ func TestDamage(t *testing.T) {
 			t.Fatalf("%d bytes of a WebP: %v", n, err)
 		}
 	}
+	// A RIFF size that ends before its own header does was a slice from 12 to 9.
+	if _, err := WebP([]byte("RIFF\x01\x00\x00\x00WEBP00000000")); !errors.Is(err, ErrDamaged) {
+		t.Errorf("a WebP of 9 bytes by its own account: %v", err)
+	}
 	beyond := bytes.Clone(whole)
 	binary.LittleEndian.PutUint16(beyond[6:], 4) // the screen is narrower than its frames
 	if _, err := GIF(beyond); !errors.Is(err, ErrDamaged) {
