@@ -122,6 +122,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 	"unsafe"
 
 	"deepfaked/preprocess"
@@ -228,19 +229,38 @@ const videoNames = ",h264,hevc,vp8,vp9,av1,mpeg4,msmpeg4v3,msmpeg4v2,mjpeg,theor
 // codecName names the codec of a stream.
 func codecName(s *C.AVStream) string { return C.GoString(C.avcodec_get_name(s.codecpar.codec_id)) }
 
+// decodable says whether the pictures of a stream are in a codec that is decoded.
+func decodable(s *C.AVStream) bool { return strings.Contains(videoNames, ","+codecName(s)+",") }
+
 // choose picks the best stream of sound and of video, nil where there is none,
-// and has the demuxer pass over the others. Cover art is not video.
+// and has the demuxer pass over the others.
 func (in *input) choose() (snd, vid *C.AVStream) {
-	snd, vid = in.best(C.AVMEDIA_TYPE_AUDIO), in.best(C.AVMEDIA_TYPE_VIDEO)
-	if vid != nil && vid.disposition&(C.AV_DISPOSITION_ATTACHED_PIC|C.AV_DISPOSITION_TIMED_THUMBNAILS) != 0 {
-		vid = nil
-	}
+	snd, vid = in.best(C.AVMEDIA_TYPE_AUDIO), in.bestVideo()
 	for _, s := range in.streams() {
 		if s != snd && s != vid {
 			s.discard = C.AVDISCARD_ALL
 		}
 	}
 	return snd, vid
+}
+
+// bestVideo is the library's choice, or the first stream that can be decoded if
+// that one can't. Cover art is not video.
+func (in *input) bestVideo() *C.AVStream {
+	var found *C.AVStream
+	for _, s := range append([]*C.AVStream{in.best(C.AVMEDIA_TYPE_VIDEO)}, in.streams()...) {
+		if s == nil || s.codecpar.codec_type != C.AVMEDIA_TYPE_VIDEO ||
+			s.disposition&(C.AV_DISPOSITION_ATTACHED_PIC|C.AV_DISPOSITION_TIMED_THUMBNAILS) != 0 {
+			continue
+		}
+		if decodable(s) {
+			return s
+		}
+		if found == nil {
+			found = s
+		}
+	}
+	return found
 }
 
 func (in *input) best(kind C.enum_AVMediaType) *C.AVStream {
