@@ -100,6 +100,9 @@ def avif():
                     "-color_range", "pc", "-colorspace", "bt709",
                     "-still-picture", "1", "-crf", "10", "deep.avif"], check=True)
     os.remove("drawn.tmp.png")
+    half = drawn().convert("RGBA")
+    half.putalpha(128)
+    half.save("alpha.avif", quality=90)
 
 
 def webp():
