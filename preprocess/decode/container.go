@@ -55,7 +55,7 @@ func (c *container) scan(in *input, src Source) error {
 		return foreignCodec(src.Format, vid)
 	}
 	if vid != nil {
-		c.video = &video{stream: vid, limit: src.Limits.Duration}
+		c.video = &video{stream: vid, limit: src.Limits.Duration, pixels: decodePixels}
 	}
 	var dec *soundDecoder
 	if snd != nil {
