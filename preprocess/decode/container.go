@@ -43,6 +43,11 @@ func decodeContainer(src Source, out *Arena) (Found, error) {
 	if err := c.scan(in, src); err != nil {
 		return Found{}, err
 	}
+	if c.sound.mix.Lost() {
+		if err := c.sound.takeLoudest(src); err != nil {
+			return Found{}, err
+		}
+	}
 	return c.write(src, out)
 }
 

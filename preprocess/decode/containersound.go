@@ -118,13 +118,14 @@ func (d *soundDecoder) take() error {
 			d.faults++
 			return nil
 		}
-		r, err := newResampler(&f.ch_layout, C.enum_AVSampleFormat(f.format), int(f.sample_rate))
+		r, err := newResampler(&f.ch_layout, C.enum_AVSampleFormat(f.format), int(f.sample_rate), d.s.mix.only)
 		if err != nil {
 			d.faults++
 			return nil //nolint:nilerr // the frame is passed over like any that makes no sense
 		}
 		d.r, d.like = r, shape
 	}
+	measure(&d.s.mix, f)
 	return d.s.take(d.r.Frame(f))
 }
 

@@ -177,7 +177,7 @@ func FuzzWAV(f *testing.F) {
 // readAll reads every sample of a checked file.
 func readAll(t *testing.T, file []byte, s wavSound) []float32 {
 	t.Helper()
-	next, err := openWAV(bytes.NewReader(file), s)
+	next, err := openWAV(bytes.NewReader(file), s, &mixer{})
 	if err != nil {
 		t.Fatal(err)
 	}
