@@ -93,6 +93,9 @@ func foreignCodec(f preprocess.Format, s *C.AVStream) error {
 // that was passed.
 func (c *container) read(in *input, dec *soundDecoder) error {
 	p := C.av_packet_alloc()
+	if p == nil {
+		return errMemory
+	}
 	defer C.av_packet_free(&p)
 	for range maxReads {
 		if err := in.next(p); err != nil {

@@ -72,11 +72,13 @@ static AVFormatContext *mediaOpen(int fd, int64_t size, const char *demuxer, con
 	}
 	c->pb = io;
 	c->flags |= AVFMT_FLAG_CUSTOM_IO;
-	av_dict_set(&opts, "format_whitelist", demuxer, 0);
-	av_dict_set(&opts, "codec_whitelist", codecs, 0);
-	av_dict_set(&opts, "protocol_whitelist", "none", 0);
-	av_dict_set_int(&opts, "max_streams", 4096, 0);
-	*err = avformat_open_input(&c, "", av_find_input_format(demuxer), &opts);
+	if ((*err = av_dict_set(&opts, "format_whitelist", demuxer, 0)) < 0 ||
+		(*err = av_dict_set(&opts, "codec_whitelist", codecs, 0)) < 0 ||
+		(*err = av_dict_set(&opts, "protocol_whitelist", "none", 0)) < 0 ||
+		(*err = av_dict_set_int(&opts, "max_streams", 4096, 0)) < 0)
+		avformat_free_context(c); // without its bounds, nothing is opened
+	else
+		*err = avformat_open_input(&c, "", av_find_input_format(demuxer), &opts);
 	av_dict_free(&opts);
 	if (*err < 0) { // the context is gone, our reader is not
 		av_free(io->opaque); av_freep(&io->buffer); avio_context_free(&io);
@@ -91,11 +93,11 @@ static int mediaProbe(AVFormatContext *c, int64_t pixels) {
 	unsigned n = c->nb_streams;
 	AVDictionary **o = av_calloc(n + 1, sizeof(*o));
 	if (!o) return AVERROR(ENOMEM);
-	for (unsigned i = 0; i < n; i++) {
-		av_dict_set_int(&o[i], "max_pixels", pixels, 0);
-		av_dict_set_int(&o[i], "threads", 1, 0);
-	}
-	int r = avformat_find_stream_info(c, o);
+	int r = 0;
+	for (unsigned i = 0; i < n && r >= 0; i++)
+		if ((r = av_dict_set_int(&o[i], "max_pixels", pixels, 0)) >= 0)
+			r = av_dict_set_int(&o[i], "threads", 1, 0);
+	if (r >= 0) r = avformat_find_stream_info(c, o);
 	for (unsigned i = 0; i < n; i++) av_dict_free(&o[i]);
 	av_free(o);
 	return r;
@@ -124,6 +126,8 @@ import (
 	"math"
 	"strings"
 	"unsafe"
+
+	"golang.org/x/sys/unix"
 
 	"deepfaked/preprocess"
 )
@@ -164,6 +168,9 @@ const (
 // errDamaged is wrapped by the failures of the native libraries: the format was
 // recognised, but what follows makes no sense.
 var errDamaged = errors.New("damaged or truncated")
+
+// errMemory is a failed allocation of the native libraries.
+var errMemory = fmt.Errorf("native libraries: %w", unix.ENOMEM)
 
 // input is an open container. Whoever opened it calls Close.
 type input struct{ ctx *C.AVFormatContext }

@@ -266,11 +266,23 @@ func TestTrimmedVideo(t *testing.T) {
 // pixels to decode in all pictures together.
 func decodeWithin(t *testing.T, path string, pixels int, out *Arena) (Found, error) {
 	t.Helper()
+	src, in := openTest(t, path)
+	c := container{sound: sound{limit: src.Limits.Duration}}
+	if err := c.scan(in, src); err != nil {
+		t.Fatal(err)
+	}
+	c.video.pixels = pixels
+	return c.write(src, out)
+}
+
+// openTest opens an MP4 file until the end of the test.
+func openTest(t *testing.T, path string) (Source, *input) {
+	t.Helper()
 	file, err := os.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = file.Close() }()
+	t.Cleanup(func() { _ = file.Close() })
 	info, err := file.Stat()
 	if err != nil {
 		t.Fatal(err)
@@ -280,13 +292,8 @@ func decodeWithin(t *testing.T, path string, pixels int, out *Arena) (Found, err
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer in.Close()
-	c := container{sound: sound{limit: src.Limits.Duration}}
-	if err := c.scan(in, src); err != nil {
-		t.Fatal(err)
-	}
-	c.video.pixels = pixels
-	return c.write(src, out)
+	t.Cleanup(in.Close)
+	return src, in
 }
 
 // TestStreamedFiles: files that were written as they were recorded have no
