@@ -107,13 +107,14 @@ func pngDimensions(f io.ReaderAt, _ int64) (dimensions, error) {
 }
 
 // gifDimensions reads the logical screen. Its frames are walked in the child,
-// before any is decoded.
+// before any is decoded: a screen of no size gets that of the first.
 func gifDimensions(f io.ReaderAt, _ int64) (dimensions, error) {
 	b, err := at(f, 6, 4)
 	if err != nil {
 		return dimensions{}, err
 	}
-	return dimensions{w: int64(binary.LittleEndian.Uint16(b)), h: int64(binary.LittleEndian.Uint16(b[2:]))}, nil
+	w, h := int64(binary.LittleEndian.Uint16(b)), int64(binary.LittleEndian.Uint16(b[2:]))
+	return dimensions{w: max(w, 1), h: max(h, 1)}, nil
 }
 
 // bmpDimensions reads the second header, of either generation. A negative
