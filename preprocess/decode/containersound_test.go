@@ -156,3 +156,19 @@ func TestCoverArtIsNotVideo(t *testing.T) {
 		wantTone(t, window(t, d.arena, 1), 0.5, 0.05)
 	}
 }
+
+// TestTagsBeforeSound: what the server recognises behind an ID3 tag is decoded
+// from behind it.
+func TestTagsBeforeSound(t *testing.T) {
+	t.Parallel()
+	tag := append([]byte("ID3\x04\x00\x00\x00\x03\x00\x00"), make([]byte, 3<<14)...)
+	for ext, f := range map[string]preprocess.Format{"flac": preprocess.FLAC, "aac": preprocess.AAC, "mp3": preprocess.MP3} {
+		path := filepath.Join(t.TempDir(), "x."+ext)
+		ffmpeg(t, "-f", "lavfi", "-i", toneSource(44100, "mono"), path)
+		d, err := decodeBytes(t, append(tag[:len(tag):len(tag)], read(t, path)...), f, testLimits())
+		if err != nil {
+			t.Fatalf("%s: %v", ext, err)
+		}
+		wantTone(t, window(t, d.arena, 1), 0.5, 0.1)
+	}
+}
