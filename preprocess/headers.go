@@ -175,7 +175,8 @@ func heifDimensions(f io.ReaderAt, size int64) (dimensions, error) {
 // maxEntries bounds the first directory of a TIFF file.
 const maxEntries = 4096
 
-// tiffDimensions reads the first directory; the others are not looked at.
+// tiffDimensions reads the first directory; the others are not looked at. Of a
+// tag that is there twice, the larger value counts, whichever a decoder takes.
 func tiffDimensions(f io.ReaderAt, _ int64) (dimensions, error) {
 	head, err := at(f, 0, 8)
 	if err != nil {
@@ -206,9 +207,9 @@ func tiffDimensions(f io.ReaderAt, _ int64) (dimensions, error) {
 		}
 		switch order.Uint16(table) {
 		case 256:
-			d.w = value
+			d.w = max(d.w, value)
 		case 257:
-			d.h = value
+			d.h = max(d.h, value)
 		}
 	}
 	return d, nil

@@ -44,6 +44,9 @@ func bombs() map[string]struct {
 			WebP, []byte("RIFF\x16\x00\x00\x00WEBPVP8X\x0a\x00\x00\x00\x00\x00\x00\x00\xff\xff\x00\xff\xff\x00"),
 		},
 		"TIFF": {TIFF, []byte("II*\x00" + tiff + "\x00\x00\x00\x00")},
+		// The first of two tags counts for libtiff; the last did for the limit.
+		"TIFF of two widths": {TIFF, []byte("II*\x00\x08\x00\x00\x00\x03\x00" + tiff[6:] +
+			"\x00\x01\x04\x00\x01\x00\x00\x00\x01\x00\x00\x00")},
 	}
 }
 
