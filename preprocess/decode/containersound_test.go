@@ -5,6 +5,7 @@ package decode
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -165,7 +166,7 @@ func TestTagsBeforeSound(t *testing.T) {
 	for ext, f := range map[string]preprocess.Format{"flac": preprocess.FLAC, "aac": preprocess.AAC, "mp3": preprocess.MP3} {
 		path := filepath.Join(t.TempDir(), "x."+ext)
 		ffmpeg(t, "-f", "lavfi", "-i", toneSource(44100, "mono"), path)
-		d, err := decodeBytes(t, append(tag[:len(tag):len(tag)], read(t, path)...), f, testLimits())
+		d, err := decodeBytes(t, slices.Concat(tag, read(t, path)), f, testLimits())
 		if err != nil {
 			t.Fatalf("%s: %v", ext, err)
 		}

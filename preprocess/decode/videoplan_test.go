@@ -75,9 +75,10 @@ func TestPlanStaysWithinTheBudget(t *testing.T) {
 	}
 }
 
-// trimmed is a stream of n packets with one key frame, of which the first are
+// trimmed is a stream of 250 packets with one key frame, of which the first are
 // hidden: what cutting a video without coding it anew leaves.
-func trimmed(n, first int) []packet {
+func trimmed(first int) []packet {
+	const n = 250
 	packets := regular(n, n)
 	for i := range packets {
 		packets[i].at -= time.Duration(first) * 40 * time.Millisecond
@@ -95,13 +96,13 @@ func TestPlanOfATrimmedVideo(t *testing.T) {
 		budget  int
 		want    int
 	}{
-		"all affordable":        {trimmed(250, 125), 250, 16},
-		"some affordable":       {trimmed(250, 125), 200, 16},
-		"few affordable":        {trimmed(250, 125), 130, 16},
-		"none within the share": {trimmed(250, 125), 40, 16},
-		"one in reach":          {trimmed(250, 125), 31, 0},
-		"out of reach":          {trimmed(250, 240), 20, 0},
-		"fewer than wanted":     {trimmed(250, 245), 100, 5},
+		"all affordable":        {trimmed(125), 250, 16},
+		"some affordable":       {trimmed(125), 200, 16},
+		"few affordable":        {trimmed(125), 130, 16},
+		"none within the share": {trimmed(125), 40, 16},
+		"one in reach":          {trimmed(125), 31, 0},
+		"out of reach":          {trimmed(240), 20, 0},
+		"fewer than wanted":     {trimmed(245), 100, 5},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

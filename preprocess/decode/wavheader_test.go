@@ -156,6 +156,8 @@ func FuzzWAV(f *testing.F) {
 	f.Add(riff("RIFF", extensible(3, 1, 48000, 32, wavGUID), zeroes(8)))
 	f.Add(riff("RIFF", format(7, 3, 8000, 8), riffChunk("data", 0xFFFFFFFF, make([]byte, 64))))
 	f.Add(riff("RF64", riffChunk("ds64", 28, bytes.Repeat([]byte{0xFF}, 28)), format(1, 1, 8000, 24), zeroes(9)))
+	f.Add(riff("BW64", format(1, 1, 8000, 16), riffChunk("data", 0xFFFFFFFF, make([]byte, 64))))
+	f.Add(riff("RIFF", format(1, 1, 8000, 16), riffChunk("data", 0, nil), riffChunk("LIST", 9, []byte("INFOISFTx"))))
 	f.Add(riff("RIFX", format(1, 1, 8000, 16), zeroes(8)))
 	f.Fuzz(func(t *testing.T, file []byte) {
 		s, err := parseWAV(bytes.NewReader(file), int64(len(file)))
