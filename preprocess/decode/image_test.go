@@ -159,6 +159,7 @@ func TestStills(t *testing.T) {
 		{"AVIF", preprocess.AVIF, testdata(t, "orientation1.avif"), colors, 12},
 		{"AVIF 10-bit", preprocess.AVIF, testdata(t, "deep.avif"), colors, 12},
 		{"AVIF alpha", preprocess.AVIF, testdata(t, "alpha.avif"), half, 12},
+		{"AVIF 10-bit alpha", preprocess.AVIF, testdata(t, "deep-alpha.avif"), half, 12},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()

@@ -29,6 +29,8 @@ func TestNoMatrixIsLeft(t *testing.T) { //nolint:paralleltest // it counts for t
 		decode(testdata(t, name), preprocess.TIFF)
 	}
 	decode(testdata(t, "cmyk-adobe.jpg"), preprocess.JPEG)
+	decode(testdata(t, "alpha.heic"), preprocess.HEIC)
+	decode(rawTIFF(3, 32, float32s(255)), preprocess.TIFF)
 	decode(animatedGIF(t, gifKeep, gifKeep), preprocess.GIF)
 	if after := gocv.MatProfile.Count(); after != before {
 		t.Fatalf("%d matrices are left", after-before)

@@ -106,6 +106,13 @@ def avif():
     half = drawn().convert("RGBA")
     half.putalpha(128)
     half.save("alpha.avif", quality=90)
+    half.save("half.tmp.png")
+    subprocess.run(["ffmpeg", "-v", "error", "-y", "-i", "half.tmp.png", "-filter_complex",
+                    "[0:v]split[a][b];[a]format=rgb24,scale=out_range=full:out_color_matrix=bt709,format=yuv420p10le[c];"
+                    "[b]alphaextract,format=gray10le[d]", "-map", "[c]", "-map", "[d]", "-c:v", "libaom-av1",
+                    "-cpu-used", "8", "-still-picture", "1", "-crf", "10", "-color_range", "pc", "-colorspace", "bt709",
+                    "deep-alpha.avif"], check=True)
+    os.remove("half.tmp.png")
 
 
 def webp():
