@@ -107,13 +107,14 @@ func pngDimensions(f io.ReaderAt, _ int64) (dimensions, error) {
 }
 
 // gifDimensions reads the logical screen. Its frames are walked in the child,
-// before any is decoded.
+// before any is decoded: a screen of no size gets that of the first.
 func gifDimensions(f io.ReaderAt, _ int64) (dimensions, error) {
 	b, err := at(f, 6, 4)
 	if err != nil {
 		return dimensions{}, err
 	}
-	return dimensions{w: int64(binary.LittleEndian.Uint16(b)), h: int64(binary.LittleEndian.Uint16(b[2:]))}, nil
+	w, h := int64(binary.LittleEndian.Uint16(b)), int64(binary.LittleEndian.Uint16(b[2:]))
+	return dimensions{w: max(w, 1), h: max(h, 1)}, nil
 }
 
 // bmpDimensions reads the second header, of either generation. A negative
@@ -174,7 +175,8 @@ func heifDimensions(f io.ReaderAt, size int64) (dimensions, error) {
 // maxEntries bounds the first directory of a TIFF file.
 const maxEntries = 4096
 
-// tiffDimensions reads the first directory; the others are not looked at.
+// tiffDimensions reads the first directory; the others are not looked at. Of a
+// tag that is there twice, the larger value counts, whichever a decoder takes.
 func tiffDimensions(f io.ReaderAt, _ int64) (dimensions, error) {
 	head, err := at(f, 0, 8)
 	if err != nil {
@@ -205,9 +207,9 @@ func tiffDimensions(f io.ReaderAt, _ int64) (dimensions, error) {
 		}
 		switch order.Uint16(table) {
 		case 256:
-			d.w = value
+			d.w = max(d.w, value)
 		case 257:
-			d.h = value
+			d.h = max(d.h, value)
 		}
 	}
 	return d, nil

@@ -44,6 +44,9 @@ func bombs() map[string]struct {
 			WebP, []byte("RIFF\x16\x00\x00\x00WEBPVP8X\x0a\x00\x00\x00\x00\x00\x00\x00\xff\xff\x00\xff\xff\x00"),
 		},
 		"TIFF": {TIFF, []byte("II*\x00" + tiff + "\x00\x00\x00\x00")},
+		// The first of two tags counts for libtiff; the last did for the limit.
+		"TIFF of two widths": {TIFF, []byte("II*\x00\x08\x00\x00\x00\x03\x00" + tiff[6:] +
+			"\x00\x01\x04\x00\x01\x00\x00\x00\x01\x00\x00\x00")},
 	}
 }
 
@@ -80,6 +83,22 @@ func TestHeadersCutOff(t *testing.T) {
 	}
 }
 
+// TestLongTags: FLAC and AAC files behind a tag with a cover were taken for MP3,
+// since only the first 4 KiB were looked at, and refused as damaged.
+func TestLongTags(t *testing.T) {
+	t.Parallel()
+	tag := "ID3\x04\x00\x00\x00\x03\x00\x00" + strings.Repeat("\x00", 3<<14)
+	aac := strings.Repeat("\xff\xf1\x50\x80\x02\x1f\xfc"+strings.Repeat("\x00", 9), 2)
+	for content, want := range map[string]Format{
+		"fLaC\x00\x00\x00\x22": FLAC, aac: AAC, "\xff\xfb\x90\x00": MP3, "": MP3,
+	} {
+		file := tag + content
+		if got, err := inspect(strings.NewReader(file), int64(len(file)), "", DefaultLimits()); got != want || err != nil {
+			t.Errorf("a tag and %q: %q, %v, want %s", content, got, err, want)
+		}
+	}
+}
+
 // TestDrawnFilesPass holds the header checks against files that are in order.
 func TestDrawnFilesPass(t *testing.T) {
 	t.Parallel()
@@ -108,10 +127,21 @@ func TestDrawnFilesPass(t *testing.T) {
 	}
 }
 
-// FuzzInspect holds that what passes has a format, and what does not a sentence.
+// FuzzInspect holds that what passes has a format, what does not a sentence, and
+// that what is refused is refused under a stricter limit, too.
 func FuzzInspect(f *testing.F) {
 	for _, test := range bombs() {
 		f.Add(test.data)
+	}
+	for _, seed := range []string{
+		"\xff\xd8\xff\xfe\x00\x04hi\xff\xff\x01\xff\xc0\x00\x0b\x08\x00\x40\x00\x60\x01\x01\x11\x00\xff\xda",
+		"GIF89a\x00\x00\x00\x00\x00\x00\x00\x2c\x00\x00\x00\x00\x01\x00\x01\x00\x00\x02\x02\x44\x01\x00",
+		"MM\x00*\x00\x00\x00\x08\x00\x02\x01\x00\x00\x03\x00\x00\x00\x01\x00\x60\x00\x00\x01\x01\x00\x03\x00\x00\x00\x01\x00\x40\x00\x00",
+		"\x00\x00\x00\x18ftypmif1\x00\x00\x00\x00mif1heic\x00\x00\x00\x0cmeta\x00\x00\x00\x00",
+		"ID3\x04\x00\x10\x00\x00\x00\x00" + "ID3\x04\x00\x00\x00\x00\x00\x01_" + "fLaC\x00\x00\x00\x22",
+		"ID3\x04\x00\x00\x00\x00\x20\x00" + strings.Repeat("\x00", 4096) + "\xff\xf1\x50\x80\x02\x1f\xfc",
+	} {
+		f.Add([]byte(seed))
 	}
 	for _, name := range []string{"orientation5.heic", "orientation6.avif", "lzw.tiff", "animated-lossy.webp"} {
 		data, err := os.ReadFile(filepath.Join("decode", "testdata", name))
@@ -128,6 +158,11 @@ func FuzzInspect(f *testing.F) {
 		var fault *Error
 		if err != nil && (!errors.As(err, &fault) || fault.Message == "") {
 			t.Fatalf("not the client's fault: %v", err)
+		}
+		none := DefaultLimits()
+		none.Pixels = 0
+		if _, strict := inspect(bytes.NewReader(data), int64(len(data)), "", none); err != nil && strict == nil {
+			t.Fatalf("refused, but not with a stricter limit: %v", err)
 		}
 	})
 }

@@ -15,13 +15,11 @@ func inspect(f io.ReaderAt, size int64, declared Kind, limits Limits) (Format, e
 	if size <= 0 {
 		return "", &Error{Code: EmptyFile, Message: "The file is empty."}
 	}
-	head := make([]byte, min(size, sniffBytes))
-	n, err := f.ReadAt(head, 0)
-	if err != nil && !errors.Is(err, io.EOF) {
-		return "", fmt.Errorf("read the file: %w", err)
+	format, err := recognise(f)
+	if err != nil {
+		return "", err
 	}
-	format, ok := Sniff(head[:n])
-	if !ok {
+	if format == "" {
 		return "", &Error{
 			Code:    UnsupportedMediaType,
 			Message: "The file is not of a known image, audio or video format.",
@@ -36,4 +34,24 @@ func inspect(f io.ReaderAt, size int64, declared Kind, limits Limits) (Format, e
 		return "", mismatch(declared, kind)
 	}
 	return format, damage
+}
+
+// recognise sniffs at the beginning of the file, and behind the tags that it
+// begins with where they are longer than that, as those with a cover are. The
+// format is empty for a file of none.
+func recognise(f io.ReaderAt) (Format, error) {
+	head := make([]byte, sniffBytes)
+	n, err := f.ReadAt(head, 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return "", fmt.Errorf("read the file: %w", err)
+	}
+	format, _ := Sniff(head[:n])
+	if behind := id3Size(head[:n]); format == MP3 && behind >= int64(n) {
+		n, err = f.ReadAt(head, behind)
+		if err != nil && !errors.Is(err, io.EOF) {
+			return "", fmt.Errorf("read the file: %w", err)
+		}
+		format = tagged(head[:n])
+	}
+	return format, nil
 }

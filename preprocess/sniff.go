@@ -46,6 +46,7 @@ func signatures() []signature {
 		{0, "RIFF", "", riff},
 		{0, "RIFX", "", riff},
 		{0, "RF64", "", riff},
+		{0, "BW64", "", riff},
 		{0, "fLaC", FLAC, nil},
 		{0, "OggS", OGG, nil},
 		{0, "#!AMR\n", AMR, nil},

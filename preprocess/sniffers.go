@@ -19,7 +19,8 @@ func bmp(head []byte) Format {
 	return ""
 }
 
-// riff tells the contents of a RIFF file apart.
+// riff tells the contents of a RIFF file apart. Sound may also be in one of the
+// variants, of which the decoder says what it thinks of them.
 func riff(head []byte) Format {
 	if len(head) < 12 {
 		return ""
@@ -32,9 +33,6 @@ func riff(head []byte) Format {
 		return WebP
 	case kind == "AVI " && little:
 		return AVI
-	}
-	if string(head[:4]) == "RF64" && string(head[8:12]) == "WAVE" {
-		return WAV
 	}
 	return ""
 }
@@ -133,25 +131,43 @@ func quickTime(head []byte) Format {
 	return ""
 }
 
-// id3 finds out what follows a tag, which MP3 and AAC files begin with.
+// id3 finds out what follows a tag, which MP3, AAC and FLAC files begin with. It
+// takes what is out of sight for MP3.
 func id3(head []byte) Format {
-	if len(head) < 10 || head[3] == 0xff || head[4] == 0xff || (head[6]|head[7]|head[8]|head[9])&0x80 != 0 {
+	size := id3Size(head)
+	switch {
+	case size == 0:
 		return ""
+	case size < int64(len(head)):
+		return tagged(head[size:])
 	}
-	size := 10 + (int(head[6])<<21 | int(head[7])<<14 | int(head[8])<<7 | int(head[9]))
+	return MP3
+}
+
+// tagged tells apart what follows a tag.
+func tagged(rest []byte) Format {
+	switch {
+	case id3Size(rest) > 0:
+		return id3(rest)
+	case bytes.HasPrefix(rest, []byte("fLaC")):
+		return FLAC
+	case adts(rest):
+		return AAC
+	}
+	return MP3
+}
+
+// id3Size is the length of the tag that begins here, or 0. ID3v2.4.0, 3.1.
+func id3Size(head []byte) int64 {
+	if len(head) < 10 || string(head[:3]) != "ID3" || head[3] == 0xff || head[4] == 0xff ||
+		(head[6]|head[7]|head[8]|head[9])&0x80 != 0 {
+		return 0
+	}
+	size := 10 + (int64(head[6])<<21 | int64(head[7])<<14 | int64(head[8])<<7 | int64(head[9]))
 	if head[5]&0x10 != 0 {
 		size += 10 // a footer
 	}
-	if size < len(head) {
-		rest := head[size:]
-		if adts(rest) {
-			return AAC
-		}
-		if bytes.HasPrefix(rest, []byte("fLaC")) {
-			return FLAC
-		}
-	}
-	return MP3
+	return size
 }
 
 // adts recognises a bare AAC stream by two frame headers in a row, or by one

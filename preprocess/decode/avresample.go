@@ -13,9 +13,10 @@ package decode
 #include <libavutil/version.h>
 #include <libswresample/swresample.h>
 
-// openMono makes a resampler from any layout to the mean of its channels, which
-// calculates in 16 bits where coarse is set.
-static SwrContext *openMono(const AVChannelLayout *from, enum AVSampleFormat format, bool coarse, int rate, int outRate) {
+// openMono makes a resampler from any layout to the mean of its channels, or to
+// the channel only, counted from 1, where it has that. It calculates in 16 bits
+// where coarse is set.
+static SwrContext *openMono(const AVChannelLayout *from, enum AVSampleFormat format, bool coarse, int rate, int outRate, int only) {
 	AVChannelLayout mono = AV_CHANNEL_LAYOUT_MONO, in = {0};
 	SwrContext *s = NULL;
 	double *matrix = NULL;
@@ -34,7 +35,7 @@ static SwrContext *openMono(const AVChannelLayout *from, enum AVSampleFormat for
 		if (!(matrix = av_malloc_array(n, sizeof(*matrix))))
 			goto fail;
 		for (int i = 0; i < n; i++)
-			matrix[i] = 1.0 / n;
+			matrix[i] = only < 1 || only > n ? 1.0 / n : i == only - 1;
 		if (swr_set_matrix(s, matrix, n) < 0)
 			goto fail;
 	}
@@ -79,20 +80,21 @@ type resampler struct {
 // newMonoResampler takes mono samples at rate Hz; coarse says that they were of
 // at most 16 bits.
 func newMonoResampler(rate int, coarse bool) (*resampler, error) {
-	return openResampler(nil, C.AV_SAMPLE_FMT_FLT, rate, coarse)
+	return openResampler(nil, C.AV_SAMPLE_FMT_FLT, rate, coarse, 0)
 }
 
-// newResampler takes samples as a decoder gives them. All channels count alike.
-func newResampler(layout *C.AVChannelLayout, format C.enum_AVSampleFormat, rate int) (*resampler, error) {
-	return openResampler(layout, format, rate, C.av_get_bytes_per_sample(format) <= 2)
+// newResampler takes samples as a decoder gives them. All channels count alike,
+// unless only names one, from 1.
+func newResampler(layout *C.AVChannelLayout, format C.enum_AVSampleFormat, rate, only int) (*resampler, error) {
+	return openResampler(layout, format, rate, C.av_get_bytes_per_sample(format) <= 2, only)
 }
 
 // openResampler calculates in 16 bits where the samples are coarse, as FFmpeg's
 // program does: the sounds that the speech model was trained on came through it,
 // and telephone sound has nothing but rounding above half of its rate. Without a
 // layout the samples are mono.
-func openResampler(layout *C.AVChannelLayout, format C.enum_AVSampleFormat, rate int, coarse bool) (*resampler, error) {
-	swr := C.openMono(layout, format, C.bool(coarse), C.int(rate), soundRate)
+func openResampler(layout *C.AVChannelLayout, format C.enum_AVSampleFormat, rate int, coarse bool, only int) (*resampler, error) {
+	swr := C.openMono(layout, format, C.bool(coarse), C.int(rate), soundRate, C.int(only))
 	if swr == nil {
 		return nil, errResample
 	}

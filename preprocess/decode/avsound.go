@@ -30,6 +30,7 @@ const fullScale = 1 << 15
 // hour is 58 MB.
 type sound struct {
 	limit  time.Duration
+	mix    mixer // of the channels it comes from
 	pieces [][]int16
 	n      int
 }

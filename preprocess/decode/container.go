@@ -9,9 +9,9 @@ package decode
 import "C"
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
-	"strings"
 
 	"deepfaked/preprocess"
 )
@@ -23,7 +23,6 @@ const maxReads = 4 << 20
 type container struct {
 	sound   sound
 	video   *video // nil without a stream of pictures
-	foreign string // a codec that is not decoded
 	damaged bool   // the pass ended early, or packets made no sense
 }
 
@@ -44,31 +43,37 @@ func decodeContainer(src Source, out *Arena) (Found, error) {
 	if err := c.scan(in, src); err != nil {
 		return Found{}, err
 	}
+	if c.sound.mix.Lost() {
+		if err := c.sound.takeLoudest(src); err != nil {
+			return Found{}, err
+		}
+	}
 	return c.write(src, out)
 }
 
-// scan reads every packet once.
+// scan reads every packet once. Pictures in a codec that is not decoded are
+// refused even if there is sound beside them: a film is not judged by its sound
+// alone.
 func (c *container) scan(in *input, src Source) error {
 	snd, vid := in.choose()
-	if vid != nil && !strings.Contains(videoNames, ","+codecName(vid)+",") {
-		c.foreign, vid = codecName(vid), nil
+	if vid != nil && !decodable(vid) {
+		return foreignCodec(src.Format, vid)
 	}
 	if vid != nil {
-		c.video = &video{stream: vid, limit: src.Limits.Duration}
+		c.video = &video{stream: vid, limit: src.Limits.Duration, pixels: decodePixels}
 	}
 	var dec *soundDecoder
 	if snd != nil {
 		var err error
-		if dec, err = newSoundDecoder(snd, &c.sound); err != nil {
-			c.foreign = codecName(snd)
-		} else {
+		dec, err = newSoundDecoder(snd, &c.sound)
+		switch {
+		case err == nil:
 			defer dec.Close()
+		case c.video == nil:
+			return foreignCodec(src.Format, snd)
 		}
 	}
-	switch {
-	case c.video == nil && dec == nil && c.foreign != "":
-		return unsupported(fmt.Sprintf("The file is recognised as %s but its codec %s is not supported.", src.Format, c.foreign))
-	case c.video == nil && dec == nil:
+	if c.video == nil && dec == nil {
 		return unsupported(fmt.Sprintf("The file is recognised as %s but it holds neither sound nor video.", src.Format))
 	}
 	if err := c.read(in, dec); err != nil || dec == nil {
@@ -79,10 +84,18 @@ func (c *container) scan(in *input, src Source) error {
 	return err
 }
 
+// foreignCodec refuses a stream that is not decoded.
+func foreignCodec(f preprocess.Format, s *C.AVStream) error {
+	return unsupported(fmt.Sprintf("The file is recognised as %s but its codec %s is not supported.", f, codecName(s)))
+}
+
 // read passes the packets on until the container ends. The error is a limit
 // that was passed.
 func (c *container) read(in *input, dec *soundDecoder) error {
 	p := C.av_packet_alloc()
+	if p == nil {
+		return errMemory
+	}
 	defer C.av_packet_free(&p)
 	for range maxReads {
 		if err := in.next(p); err != nil {
@@ -108,23 +121,35 @@ func (c *container) read(in *input, dec *soundDecoder) error {
 func (c *container) write(src Source, out *Arena) (Found, error) {
 	found := Found{Kind: preprocess.Audio, Format: string(src.Format), Duration: c.sound.Duration()}
 	if c.video != nil {
-		if err := c.video.Frames(src, out); err != nil && !errors.Is(err, errDamaged) {
+		err := c.video.Frames(src, out)
+		switch {
+		case err != nil && !errors.Is(err, errDamaged):
 			return Found{}, err
+		case c.video.taken == 0:
+			return Found{}, noPictures(src.Format, c.video.stream, err)
 		}
-		if c.video.taken > 0 {
-			found.Kind, found.Width, found.Height = preprocess.Video, c.video.width, c.video.height
-			found.Duration = max(found.Duration, c.video.Duration())
-		}
+		found.Kind, found.Width, found.Height = preprocess.Video, c.video.width, c.video.height
+		found.Duration = max(found.Duration, c.video.Duration())
 	}
 	switch enough := c.enoughSound(); {
 	case enough:
 		return found, c.sound.Windows(out, src.Limits)
 	case found.Kind == preprocess.Video:
 		return found, nil
-	case c.video != nil || c.damaged || c.sound.n == 0:
-		return Found{}, fmt.Errorf("%w: %d samples of sound and no picture", errDamaged, c.sound.n)
+	case c.damaged || c.sound.n == 0:
+		return Found{}, fmt.Errorf("%w: %d samples of sound", errDamaged, c.sound.n)
 	default:
 		return Found{}, tooShort(found.Format)
+	}
+}
+
+// noPictures refuses a video of which no picture could be taken, whatever sound
+// it has. cause may be nil.
+func noPictures(f preprocess.Format, s *C.AVStream, cause error) error {
+	return &preprocess.Error{
+		Code: preprocess.UnsupportedMediaType, Err: cmp.Or(cause, errDamaged),
+		Message: fmt.Sprintf("The file is recognised as %s but none of its pictures, coded in %s, can be decoded: "+
+			"it is damaged or truncated, or uses a feature that is not supported.", f, codecName(s)),
 	}
 }
 

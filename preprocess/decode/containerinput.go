@@ -72,11 +72,13 @@ static AVFormatContext *mediaOpen(int fd, int64_t size, const char *demuxer, con
 	}
 	c->pb = io;
 	c->flags |= AVFMT_FLAG_CUSTOM_IO;
-	av_dict_set(&opts, "format_whitelist", demuxer, 0);
-	av_dict_set(&opts, "codec_whitelist", codecs, 0);
-	av_dict_set(&opts, "protocol_whitelist", "none", 0);
-	av_dict_set_int(&opts, "max_streams", 4096, 0);
-	*err = avformat_open_input(&c, "", av_find_input_format(demuxer), &opts);
+	if ((*err = av_dict_set(&opts, "format_whitelist", demuxer, 0)) < 0 ||
+		(*err = av_dict_set(&opts, "codec_whitelist", codecs, 0)) < 0 ||
+		(*err = av_dict_set(&opts, "protocol_whitelist", "none", 0)) < 0 ||
+		(*err = av_dict_set_int(&opts, "max_streams", 4096, 0)) < 0)
+		avformat_free_context(c); // without its bounds, nothing is opened
+	else
+		*err = avformat_open_input(&c, "", av_find_input_format(demuxer), &opts);
 	av_dict_free(&opts);
 	if (*err < 0) { // the context is gone, our reader is not
 		av_free(io->opaque); av_freep(&io->buffer); avio_context_free(&io);
@@ -91,11 +93,11 @@ static int mediaProbe(AVFormatContext *c, int64_t pixels) {
 	unsigned n = c->nb_streams;
 	AVDictionary **o = av_calloc(n + 1, sizeof(*o));
 	if (!o) return AVERROR(ENOMEM);
-	for (unsigned i = 0; i < n; i++) {
-		av_dict_set_int(&o[i], "max_pixels", pixels, 0);
-		av_dict_set_int(&o[i], "threads", 1, 0);
-	}
-	int r = avformat_find_stream_info(c, o);
+	int r = 0;
+	for (unsigned i = 0; i < n && r >= 0; i++)
+		if ((r = av_dict_set_int(&o[i], "max_pixels", pixels, 0)) >= 0)
+			r = av_dict_set_int(&o[i], "threads", 1, 0);
+	if (r >= 0) r = avformat_find_stream_info(c, o);
 	for (unsigned i = 0; i < n; i++) av_dict_free(&o[i]);
 	av_free(o);
 	return r;
@@ -122,7 +124,10 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 	"unsafe"
+
+	"golang.org/x/sys/unix"
 
 	"deepfaked/preprocess"
 )
@@ -163,6 +168,9 @@ const (
 // errDamaged is wrapped by the failures of the native libraries: the format was
 // recognised, but what follows makes no sense.
 var errDamaged = errors.New("damaged or truncated")
+
+// errMemory is a failed allocation of the native libraries.
+var errMemory = fmt.Errorf("native libraries: %w", unix.ENOMEM)
 
 // input is an open container. Whoever opened it calls Close.
 type input struct{ ctx *C.AVFormatContext }
@@ -228,19 +236,38 @@ const videoNames = ",h264,hevc,vp8,vp9,av1,mpeg4,msmpeg4v3,msmpeg4v2,mjpeg,theor
 // codecName names the codec of a stream.
 func codecName(s *C.AVStream) string { return C.GoString(C.avcodec_get_name(s.codecpar.codec_id)) }
 
+// decodable says whether the pictures of a stream are in a codec that is decoded.
+func decodable(s *C.AVStream) bool { return strings.Contains(videoNames, ","+codecName(s)+",") }
+
 // choose picks the best stream of sound and of video, nil where there is none,
-// and has the demuxer pass over the others. Cover art is not video.
+// and has the demuxer pass over the others.
 func (in *input) choose() (snd, vid *C.AVStream) {
-	snd, vid = in.best(C.AVMEDIA_TYPE_AUDIO), in.best(C.AVMEDIA_TYPE_VIDEO)
-	if vid != nil && vid.disposition&(C.AV_DISPOSITION_ATTACHED_PIC|C.AV_DISPOSITION_TIMED_THUMBNAILS) != 0 {
-		vid = nil
-	}
+	snd, vid = in.best(C.AVMEDIA_TYPE_AUDIO), in.bestVideo()
 	for _, s := range in.streams() {
 		if s != snd && s != vid {
 			s.discard = C.AVDISCARD_ALL
 		}
 	}
 	return snd, vid
+}
+
+// bestVideo is the library's choice, or the first stream that can be decoded if
+// that one can't. Cover art is not video.
+func (in *input) bestVideo() *C.AVStream {
+	var found *C.AVStream
+	for _, s := range append([]*C.AVStream{in.best(C.AVMEDIA_TYPE_VIDEO)}, in.streams()...) {
+		if s == nil || s.codecpar.codec_type != C.AVMEDIA_TYPE_VIDEO ||
+			s.disposition&(C.AV_DISPOSITION_ATTACHED_PIC|C.AV_DISPOSITION_TIMED_THUMBNAILS) != 0 {
+			continue
+		}
+		if decodable(s) {
+			return s
+		}
+		if found == nil {
+			found = s
+		}
+	}
+	return found
 }
 
 func (in *input) best(kind C.enum_AVMediaType) *C.AVStream {

@@ -19,10 +19,10 @@ static AVCodecContext *openSound(AVStream *s, const char *allowed, int *err) {
 		*err = AVERROR_DECODER_NOT_FOUND;
 		return NULL;
 	}
-	av_dict_set(&opts, "codec_whitelist", allowed, 0);
 	c->thread_count = 1;
 	c->pkt_timebase = s->time_base;
-	if ((*err = avcodec_parameters_to_context(c, s->codecpar)) >= 0)
+	if ((*err = av_dict_set(&opts, "codec_whitelist", allowed, 0)) >= 0 &&
+		(*err = avcodec_parameters_to_context(c, s->codecpar)) >= 0)
 		*err = avcodec_open2(c, codec, &opts);
 	av_dict_free(&opts);
 	if (*err < 0)
@@ -57,7 +57,12 @@ func newSoundDecoder(stream *C.AVStream, s *sound) (*soundDecoder, error) {
 	if ctx == nil {
 		return nil, avError("open sound", code)
 	}
-	return &soundDecoder{stream: stream.index, ctx: ctx, frame: C.av_frame_alloc(), s: s}, nil
+	frame := C.av_frame_alloc()
+	if frame == nil {
+		C.avcodec_free_context(&ctx)
+		return nil, errMemory
+	}
+	return &soundDecoder{stream: stream.index, ctx: ctx, frame: frame, s: s}, nil
 }
 
 // Close frees what the libraries hold.
@@ -118,13 +123,14 @@ func (d *soundDecoder) take() error {
 			d.faults++
 			return nil
 		}
-		r, err := newResampler(&f.ch_layout, C.enum_AVSampleFormat(f.format), int(f.sample_rate))
+		r, err := newResampler(&f.ch_layout, C.enum_AVSampleFormat(f.format), int(f.sample_rate), d.s.mix.only)
 		if err != nil {
 			d.faults++
 			return nil //nolint:nilerr // the frame is passed over like any that makes no sense
 		}
 		d.r, d.like = r, shape
 	}
+	measure(&d.s.mix, f)
 	return d.s.take(d.r.Frame(f))
 }
 

@@ -5,6 +5,7 @@ package decode
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -154,5 +155,21 @@ func TestCoverArtIsNotVideo(t *testing.T) {
 			t.Errorf("%s: found %+v with %d frames", name, d.Found, len(d.arena.Frames()))
 		}
 		wantTone(t, window(t, d.arena, 1), 0.5, 0.05)
+	}
+}
+
+// TestTagsBeforeSound: what the server recognises behind an ID3 tag is decoded
+// from behind it.
+func TestTagsBeforeSound(t *testing.T) {
+	t.Parallel()
+	tag := append([]byte("ID3\x04\x00\x00\x00\x03\x00\x00"), make([]byte, 3<<14)...)
+	for ext, f := range map[string]preprocess.Format{"flac": preprocess.FLAC, "aac": preprocess.AAC, "mp3": preprocess.MP3} {
+		path := filepath.Join(t.TempDir(), "x."+ext)
+		ffmpeg(t, "-f", "lavfi", "-i", toneSource(44100, "mono"), path)
+		d, err := decodeBytes(t, slices.Concat(tag, read(t, path)), f, testLimits())
+		if err != nil {
+			t.Fatalf("%s: %v", ext, err)
+		}
+		wantTone(t, window(t, d.arena, 1), 0.5, 0.1)
 	}
 }

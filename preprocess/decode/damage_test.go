@@ -65,6 +65,33 @@ func TestTruncatedFilesAreErrors(t *testing.T) {
 	}
 }
 
+// TestJPEGWithoutEnd: what lacks its end marker alone, or a few bytes, is shown
+// by browsers, and was refused as truncated.
+func TestJPEGWithoutEnd(t *testing.T) {
+	t.Parallel()
+	drawn := drawQuadrants(255)
+	noise := image.NewGray(image.Rect(0, 0, 96, 64))
+	for i := range noise.Pix {
+		noise.Pix[i] = byte(i * i * 31 >> 3)
+	}
+	for name, data := range map[string][]byte{
+		"baseline":    byGo(t, func(b *bytes.Buffer) error { return jpeg.Encode(b, drawn, nil) }),
+		"noise":       byGo(t, func(b *bytes.Buffer) error { return jpeg.Encode(b, noise, nil) }),
+		"progressive": byOpenCV(t, drawn, false, gocv.JPEGFileExt, 2, 1),
+		"CMYK":        testdata(t, "cmyk-plain.jpg"),
+	} {
+		for missing, whole := range map[int]bool{1: true, 2: true, 3: true, len(data) / 4: false, len(data) / 2: false} {
+			_, frames, err := decodeTest(t, data[:len(data)-missing], preprocess.JPEG, preprocess.DefaultLimits())
+			switch {
+			case whole != (err == nil):
+				t.Errorf("%s without the last %d bytes of %d: %v", name, missing, len(data), err)
+			case whole && name != "noise":
+				frames[0].expect(t, drawnColors(), 8)
+			}
+		}
+	}
+}
+
 // TestDamagedAVIFIsAnError: the library calls it a success and leaves the
 // picture as it was.
 func TestDamagedAVIFIsAnError(t *testing.T) {

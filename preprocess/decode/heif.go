@@ -21,7 +21,7 @@ import (
 const minHEIC = 128
 
 // decodeHEIC decodes the main picture; libheif, inside of WebAssembly, turns it
-// upright. It drops transparency. The caller closes the result.
+// upright. The caller closes the result, which is on white.
 func decodeHEIC(data []byte) (gocv.Mat, error) {
 	info, err := heif.Read(bytes.NewReader(data), int64(len(data)))
 	if err != nil && !errors.Is(err, heif.ErrNoPicture) {
@@ -37,7 +37,33 @@ func decodeHEIC(data []byte) (gocv.Mat, error) {
 			Message: fmt.Sprintf("HEIC pictures that are narrower than %d pixels are not supported.", minHEIC),
 		}
 	}
-	return matOf(img, info.Color)
+	mat, err := matOf(img, info.Color)
+	if err != nil || !info.Alpha {
+		return mat, err
+	}
+	if err := heicOnWhite(mat, heif.AlphaFile(data)); err != nil {
+		closeMat(&mat)
+		return gocv.Mat{}, err
+	}
+	return mat, nil
+}
+
+// heicOnWhite puts a decoded picture on white. The library drops transparency,
+// but decodes it from a file that calls it the main picture; nil is none.
+func heicOnWhite(mat gocv.Mat, file []byte) error {
+	if file == nil {
+		return nil
+	}
+	img, err := heic.Decode(bytes.NewReader(file))
+	if err != nil {
+		return fmt.Errorf("decode the transparency of HEIC: %w", err)
+	}
+	pix, err := mat.DataPtrUint8()
+	if err != nil {
+		return fmt.Errorf("reach the pixels: %w", err)
+	}
+	whitenBy(pix, image.Pt(mat.Cols(), mat.Rows()), img)
+	return nil
 }
 
 // decodeAVIF decodes the main picture, or the first of a sequence. libavif

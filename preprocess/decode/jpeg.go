@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"image"
 	"image/jpeg"
+	"slices"
 
 	"gocv.io/x/gocv"
 
@@ -15,9 +16,13 @@ import (
 )
 
 // decodeJPEG decodes a JPEG file as it is stored. OpenCV fills what is missing
-// of a truncated file with grey, so that its end is looked for first.
+// of a truncated file with grey, so that its end is looked for first. Of a file
+// that lacks just that, the pixels may all be there.
 func decodeJPEG(data []byte) (gocv.Mat, error) {
 	info, err := jfif.Scan(data)
+	if errors.Is(err, jfif.ErrTruncated) {
+		data, err = withEnd(data, info)
+	}
 	if err != nil {
 		return gocv.Mat{}, err
 	}
@@ -27,14 +32,38 @@ func decodeJPEG(data []byte) (gocv.Mat, error) {
 	return readMat(data, gocv.IMReadColor|gocv.IMReadIgnoreOrientation)
 }
 
-// decodeCMYK decodes four inks. Files that an Adobe program has marked hold
-// them inverted, others plain; OpenCV takes all for inverted. Go's decoder
-// insists on the mark, and undoes the inversion that comes with it.
-func decodeCMYK(data []byte, info jfif.Info) (gocv.Mat, error) {
-	if !info.Adobe {
+// missingEnd bounds how much may be missing of the coded pixels: so many zeros
+// stand for a dozen blocks at most, in the last corner.
+const missingEnd = 256
+
+// withEnd returns a file without an end marker with one, if all but a few of the
+// pixels are there: Go's decoder, unlike OpenCV's, fails where they are not.
+func withEnd(data []byte, info jfif.Info) ([]byte, error) {
+	if !info.Refined {
+		return nil, jfif.ErrTruncated
+	}
+	data = bytes.TrimRight(data, "\xff") // half a marker
+	ended := append(slices.Concat(data, make([]byte, missingEnd)), 0xff, 0xd9)
+	if _, err := decodeByGo(ended, info); err != nil {
+		return nil, fmt.Errorf("%w: %w", jfif.ErrTruncated, err)
+	}
+	return ended, nil
+}
+
+// decodeByGo decodes a file with Go's decoder, which insists on Adobe's mark
+// where there are four inks.
+func decodeByGo(data []byte, info jfif.Info) (image.Image, error) {
+	if info.Components == 4 && !info.Adobe {
 		data = jfif.MarkAdobe(data)
 	}
-	img, err := jpeg.Decode(bytes.NewReader(data))
+	return jpeg.Decode(bytes.NewReader(data)) //nolint:wrapcheck // the callers say what for
+}
+
+// decodeCMYK decodes four inks. Files that an Adobe program has marked hold
+// them inverted, others plain; OpenCV takes all for inverted. Go's decoder
+// undoes the inversion that comes with the mark.
+func decodeCMYK(data []byte, info jfif.Info) (gocv.Mat, error) {
+	img, err := decodeByGo(data, info)
 	if err != nil {
 		return gocv.Mat{}, fmt.Errorf("decode CMYK: %w", err)
 	}

@@ -3,6 +3,7 @@
 package decode
 
 import (
+	"math"
 	"testing"
 
 	"gocv.io/x/gocv"
@@ -28,9 +29,31 @@ func TestNoMatrixIsLeft(t *testing.T) { //nolint:paralleltest // it counts for t
 		decode(testdata(t, name), preprocess.TIFF)
 	}
 	decode(testdata(t, "cmyk-adobe.jpg"), preprocess.JPEG)
+	decode(testdata(t, "alpha.heic"), preprocess.HEIC)
+	decode(rawTIFF(3, 32, float32s(255)), preprocess.TIFF)
 	decode(animatedGIF(t, gifKeep, gifKeep), preprocess.GIF)
 	if after := gocv.MatProfile.Count(); after != before {
 		t.Fatalf("%d matrices are left", after-before)
+	}
+}
+
+// TestFailedAllocations runs by itself, before the parallel tests: where one of
+// FFmpeg's allocations fails there is an error; several were used unseen.
+func TestFailedAllocations(t *testing.T) { //nolint:paralleltest // the bound is that of the whole process
+	defer boundAllocations(math.MaxInt32)
+	path := encode(t, clock(t, 2), "x.mp4", "-c:v", "libx264", "-c:a", "aac")
+	for bound := 32; bound < 64<<10; bound += bound / 4 {
+		src, in := openTest(t, path)
+		c := container{sound: sound{limit: src.Limits.Duration}}
+		boundAllocations(bound) // opening takes 64 KiB at once
+		err := c.scan(in, src)
+		if err == nil && c.video != nil {
+			_, err = makeClip(src, c.video.stream, []piece{{0, 1}})
+		}
+		if err == nil {
+			t.Errorf("no error although nothing of %d bytes can be had", bound)
+		}
+		boundAllocations(math.MaxInt32)
 	}
 }
 

@@ -21,6 +21,25 @@ func bgrOfPremultiplied(p *image.RGBA, out []byte) {
 	}
 }
 
+// whitenBy puts three-channel pixels on white, in place. alpha is grey, and may
+// be of another size.
+func whitenBy(pix []byte, size image.Point, alpha image.Image) {
+	b := alpha.Bounds()
+	if b.Empty() {
+		return
+	}
+	for y := range size.Y {
+		for x := range size.X {
+			at := alpha.At(b.Min.X+x*b.Dx()/size.X, b.Min.Y+y*b.Dy()/size.Y)
+			a := int(color.GrayModel.Convert(at).(color.Gray).Y)
+			for c := range 3 {
+				pix[c] = byte((int(pix[c])*a + 255*(255-a) + 127) / 255)
+			}
+			pix = pix[3:]
+		}
+	}
+}
+
 // bgrOfStraight is bgrOfPremultiplied for straight alpha.
 func bgrOfStraight(p *image.NRGBA, out []byte) {
 	size := p.Rect.Size()

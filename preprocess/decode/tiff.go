@@ -13,10 +13,20 @@ import (
 // TIFF upright and others not; the orientation is taken out of the (privately
 // mapped) file before, so that all are treated alike.
 func decodeTIFF(data []byte) (gocv.Mat, error) {
+	if err := checkSamples(data); err != nil {
+		return gocv.Mat{}, err
+	}
 	forgetOrientation(data)
 	mat, err := readMat(data, gocv.IMReadUnchanged)
-	if err != nil || mat.Type() != gocv.MatTypeCV8UC4 {
+	if err != nil {
 		return mat, err
+	}
+	if err := checkFloats(mat); err != nil {
+		closeMat(&mat)
+		return gocv.Mat{}, err
+	}
+	if mat.Type() != gocv.MatTypeCV8UC4 {
+		return mat, nil
 	}
 	pix, err := mat.DataPtrUint8()
 	if err != nil {
@@ -29,25 +39,99 @@ func decodeTIFF(data []byte) (gocv.Mat, error) {
 
 // forgetOrientation makes the orientation of the first page the plain one.
 func forgetOrientation(data []byte) {
+	page := firstPage(data)
+	for _, e := range page.entries {
+		if page.order.Uint16(e) == 274 {
+			page.order.PutUint16(e[8:], 1)
+		}
+	}
+}
+
+// tiffPage is a directory of a TIFF file.
+type tiffPage struct {
+	data    []byte // the whole file
+	order   binary.ByteOrder
+	entries [][]byte // of 12 bytes: tag, type, count, and value or where it is
+}
+
+// firstPage finds the first directory, or what there is of it.
+func firstPage(data []byte) tiffPage {
+	page := tiffPage{data: data, order: binary.LittleEndian}
 	if len(data) < 8 {
-		return
+		return page
 	}
-	var order binary.ByteOrder = binary.LittleEndian
 	if data[0] == 'M' {
-		order = binary.BigEndian
+		page.order = binary.BigEndian
 	}
-	at := int64(order.Uint32(data[4:]))
+	at := int64(page.order.Uint32(data[4:]))
 	if at+2 > int64(len(data)) {
-		return
+		return page
 	}
-	entries := int64(order.Uint16(data[at:]))
-	for i := range entries {
-		e := at + 2 + 12*i
-		if e+12 > int64(len(data)) {
-			return
+	rest := data[at+2:]
+	for range page.order.Uint16(data[at:]) {
+		if len(rest) < 12 {
+			break
 		}
-		if order.Uint16(data[e:]) == 274 {
-			order.PutUint16(data[e+8:], 1)
+		page.entries, rest = append(page.entries, rest[:12]), rest[12:]
+	}
+	return page
+}
+
+// short is the first value of a tag of numbers of 16 bits, or what stands for
+// it if the file does not say. libtiff, too, takes the first of several.
+func (p tiffPage) short(tag uint16, otherwise int) int {
+	for _, e := range p.entries {
+		if p.order.Uint16(e) != tag || p.order.Uint16(e[2:]) != 3 {
+			continue
+		}
+		if p.order.Uint32(e[4:]) <= 2 {
+			return int(p.order.Uint16(e[8:]))
+		}
+		if at := int64(p.order.Uint32(e[8:])); at+2 <= int64(len(p.data)) {
+			return int(p.order.Uint16(p.data[at:]))
 		}
 	}
+	return otherwise
+}
+
+// checkSamples refuses the kinds of numbers that OpenCV does not decode, or not
+// as levels of light.
+func checkSamples(data []byte) error {
+	page := firstPage(data)
+	bits, kind := page.short(258, 1), page.short(339, 1)
+	name := map[int]string{1: "unsigned integers", 2: "signed integers", 3: "floating-point numbers", 4: "unsigned integers"}[kind]
+	switch {
+	case name == "":
+		name = "numbers of an unknown kind"
+	case kind == 3 && bits == 32, (kind == 1 || kind == 4) && bits <= 16:
+		return nil
+	}
+	return unsupported(fmt.Sprintf("The file is recognised as TIFF but its samples are %s of %d bits, which are not supported; "+
+		"convert it to 8 or 16 bits.", name, bits))
+}
+
+// floatsOutside is the part of the values of a floating-point picture that may
+// lie outside of 0 to 1, as sharpening and highlights bring them there.
+const floatsOutside = 0.01
+
+// checkFloats refuses a floating-point picture whose values are not from 0 to
+// 1: nothing says what white is in it. Others pass.
+func checkFloats(mat gocv.Mat) error {
+	if mat.Type()&7 != gocv.MatTypeCV32F {
+		return nil
+	}
+	values, err := mat.DataPtrFloat32()
+	if err != nil {
+		return fmt.Errorf("reach the pixels: %w", err)
+	}
+	outside := 0
+	for _, v := range values {
+		if !(v >= 0 && v <= 1) { // or no number
+			outside++
+		}
+	}
+	if float64(outside) <= floatsOutside*float64(len(values)) {
+		return nil
+	}
+	return unsupported("The file is recognised as TIFF but its floating-point samples are not between 0 and 1; convert it to 8 or 16 bits.")
 }

@@ -38,7 +38,9 @@ type video struct {
 	stream  *C.AVStream
 	packets []packet
 	limit   time.Duration
-	first   time.Duration // the earliest time of all
+	pixels  int           // decoded at most, in all pictures together
+	shown   int           // how many packets are
+	first   time.Duration // the earliest time of those
 	last    time.Duration // the latest
 	width   int           // upright, set with the first picture
 	height  int
@@ -62,7 +64,7 @@ func (v *video) note(p *C.AVPacket) error {
 	if hidden {
 		return nil
 	}
-	if len(v.packets) == 1 {
+	if v.shown++; v.shown == 1 {
 		v.first, v.last = at, at
 	}
 	v.first, v.last = min(v.first, at), max(v.last, at)
@@ -95,7 +97,7 @@ func (v *video) Duration() time.Duration {
 func (v *video) Frames(src Source, out *Arena) error {
 	v.spread()
 	area := max(int(v.stream.codecpar.width)*int(v.stream.codecpar.height), 1)
-	targets := planFrames(v.packets, src.Limits.Frames, max(decodePixels/area, src.Limits.Frames))
+	targets := planFrames(v.packets, src.Limits.Frames, max(v.pixels/area, src.Limits.Frames))
 	list := pieces(v.packets, targets)
 	if len(list) == 0 {
 		return nil
@@ -116,7 +118,9 @@ func (v *video) spread() {
 	for i := range v.packets {
 		v.packets[i].at = time.Duration(i) * clipTick * time.Millisecond
 	}
-	v.first = 0
+	if shown := showOrder(v.packets); len(shown) > 0 {
+		v.first = v.packets[shown[0]].at
+	}
 }
 
 // readClip decodes the clip from end to end and keeps the targets. Within a
@@ -131,8 +135,8 @@ func (v *video) readClip(clip *os.File, list []piece, targets []target, l prepro
 	defer closeMat(&mat)
 	for range clipLength(list) {
 		ordinal := grab(capture, list)
-		if ordinal < 0 {
-			continue // a packet that is damaged, or not wanted
+		if ordinal < 0 || v.packets[ordinal].hidden {
+			continue // a packet that is damaged, or not wanted: the clip does not say what is hidden
 		}
 		part := pieceOf(list, ordinal)
 		at := v.packets[ordinal].at

@@ -235,6 +235,67 @@ func TestLongGroupOfPictures(t *testing.T) {
 	wantClock(t, mustDecode(t, path, preprocess.MP4), 10)
 }
 
+// TestTrimmedVideo: a cut without coding anew leaves packets before the start
+// that are decoded but not shown; where there was no time to decode all, they
+// were taken for pictures, at negative times, and the server refused the reply.
+func TestTrimmedVideo(t *testing.T) {
+	t.Parallel()
+	whole := encode(t, clock(t, 10), "x.mp4", "-c:v", "libx264", "-g", "10000", "-sc_threshold", "0", "-an")
+	path := filepath.Join(t.TempDir(), "trimmed.mp4")
+	ffmpeg(t, "-ss", "5", "-i", whole, "-c", "copy", path)
+	for name, packets := range map[string]int{"all": 1000, "few": 60, "less than are hidden": 25} {
+		arena := testArena(t)
+		if _, err := decodeWithin(t, path, packets*160*128, arena); err != nil {
+			t.Fatal(err)
+		}
+		refs := arena.Frames()
+		if len(refs) < 5 {
+			t.Fatalf("%s: %d frames", name, len(refs))
+		}
+		d := decoded{arena: arena}
+		for i, ref := range refs {
+			shown := 10*time.Second*time.Duration(d.pixels(t, i).at(0.5, 0.5)[1])/255 - 5*time.Second
+			if ref.At < 0 || (shown-ref.At).Abs() > 500*time.Millisecond {
+				t.Errorf("%s: frame %d is said to be at %v and shows %v", name, i, ref.At, shown)
+			}
+		}
+	}
+}
+
+// decodeWithin decodes an MP4 file as decodeContainer does, with that many
+// pixels to decode in all pictures together.
+func decodeWithin(t *testing.T, path string, pixels int, out *Arena) (Found, error) {
+	t.Helper()
+	src, in := openTest(t, path)
+	c := container{sound: sound{limit: src.Limits.Duration}}
+	if err := c.scan(in, src); err != nil {
+		t.Fatal(err)
+	}
+	c.video.pixels = pixels
+	return c.write(src, out)
+}
+
+// openTest opens an MP4 file until the end of the test.
+func openTest(t *testing.T, path string) (Source, *input) {
+	t.Helper()
+	file, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = file.Close() })
+	info, err := file.Stat()
+	if err != nil {
+		t.Fatal(err)
+	}
+	src := Source{File: file, Size: info.Size(), Format: preprocess.MP4, Limits: preprocess.DefaultLimits()}
+	in, err := openInput(src)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(in.Close)
+	return src, in
+}
+
 // TestStreamedFiles: files that were written as they were recorded have no
 // index, no duration and no frame count.
 func TestStreamedFiles(t *testing.T) {

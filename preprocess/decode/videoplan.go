@@ -108,26 +108,57 @@ func keyBefore(packets []packet, p int) int {
 	return p
 }
 
+// hiddenRoom is how many times the budget may be spent on top of it where a group
+// begins with hidden packets, as after a cut without coding anew: they have to
+// be decoded before there is anything to see.
+const hiddenRoom = 3
+
 // afford moves the targets of each group that starts at the same packet closer
-// to it, until what is decoded is within the group's share of the budget.
+// to it, until what is decoded is within the group's share of the budget. All
+// stay on packets that are shown; a group that has none in reach is left out.
 func afford(packets []packet, targets []target, budget int) []target {
+	kept, room := make([]target, 0, len(targets)), hiddenRoom*budget
 	for start := 0; start < len(targets); {
 		end, last := start, 0
 		for ; end < len(targets) && targets[end].from == targets[start].from; end++ {
 			last = max(last, targets[end].packet)
 		}
 		group, from := targets[start:end], targets[start].from
-		share := max(budget*len(group)/len(targets), len(group))
-		if last-from+1 > share {
-			for i := range group {
-				p := from + (2*i+1)*share/(2*len(group))
-				group[i] = target{packet: p, from: from, at: packets[p].at}
-			}
-			slices.SortFunc(group, func(a, b target) int { return cmp.Compare(a.at, b.at) })
-		}
 		start = end
+		share := max(budget*len(group)/len(targets), len(group))
+		if last-from+1 <= share {
+			kept = append(kept, group...)
+			continue
+		}
+		shown := reach(packets[:last+1], from, len(group), share, room)
+		if len(shown) == 0 {
+			continue
+		}
+		room -= max(shown[len(shown)-1]+1-from-share, 0)
+		n := min(len(group), len(shown))
+		for i := range n {
+			p := shown[(2*i+1)*len(shown)/(2*n)]
+			group[i] = target{packet: p, from: from, at: packets[p].at}
+		}
+		slices.SortFunc(group[:n], func(a, b target) int { return cmp.Compare(a.at, b.at) })
+		kept = append(kept, group[:n]...)
 	}
-	return targets
+	return kept
+}
+
+// reach lists the shown packets of the share that begins at from; up to room
+// more are looked at where there are less than n.
+func reach(packets []packet, from, n, share, room int) []int {
+	var shown []int
+	for p := from; p < len(packets); p++ {
+		if p-from >= share && (len(shown) >= n || p-from >= share+room) {
+			break
+		}
+		if !packets[p].hidden {
+			shown = append(shown, p)
+		}
+	}
+	return shown
 }
 
 // piece is a run of packets to be decoded, [from, to).

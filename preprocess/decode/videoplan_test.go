@@ -1,6 +1,7 @@
 package decode
 
 import (
+	"bytes"
 	"math"
 	"testing"
 	"time"
@@ -72,6 +73,98 @@ func TestPlanStaysWithinTheBudget(t *testing.T) {
 			t.Errorf("key frames every %d: %d packets for %d pictures", gop, cost, len(seen))
 		}
 	}
+}
+
+// trimmed is a stream of 250 packets with one key frame, of which the first are
+// hidden: what cutting a video without coding it anew leaves.
+func trimmed(first int) []packet {
+	const n = 250
+	packets := regular(n, n)
+	for i := range packets {
+		packets[i].at -= time.Duration(first) * 40 * time.Millisecond
+		packets[i].hidden = i < first
+	}
+	return packets
+}
+
+// TestPlanOfATrimmedVideo: where the budget was short, pictures were taken from
+// packets that are hidden, at times before the start, which ended the decoder.
+func TestPlanOfATrimmedVideo(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		packets []packet
+		budget  int
+		want    int
+	}{
+		"all affordable":        {trimmed(125), 250, 16},
+		"some affordable":       {trimmed(125), 200, 16},
+		"few affordable":        {trimmed(125), 130, 16},
+		"none within the share": {trimmed(125), 40, 16},
+		"one in reach":          {trimmed(125), 31, 0},
+		"out of reach":          {trimmed(240), 20, 0},
+		"fewer than wanted":     {trimmed(245), 100, 5},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			targets := planFrames(tc.packets, 16, tc.budget)
+			if len(targets) != tc.want {
+				t.Fatalf("%d targets, want %d", len(targets), tc.want)
+			}
+			wantSoundPlan(t, tc.packets, targets, 16, tc.budget)
+		})
+	}
+}
+
+// wantSoundPlan holds what every plan promises.
+func wantSoundPlan(t *testing.T, packets []packet, targets []target, n, budget int) {
+	t.Helper()
+	seen := map[int]bool{}
+	for i, target := range targets {
+		p := packets[target.packet]
+		if p.hidden || seen[target.packet] || target.at != p.at || target.from > target.packet {
+			t.Errorf("target %+v is packet %+v", target, p)
+		}
+		seen[target.packet] = true
+		if i > 0 && target.from == targets[i-1].from && target.at < targets[i-1].at {
+			t.Errorf("target %+v comes after %+v", target, targets[i-1])
+		}
+	}
+	list, cost, end := pieces(packets, targets), 0, 0
+	for _, p := range list {
+		if p.from < end || p.to <= p.from || p.to > len(packets) {
+			t.Errorf("piece %+v of %d packets, after %d", p, len(packets), end)
+		}
+		cost, end = cost+p.to-p.from, p.to
+	}
+	if most := max(budget, n)*(1+hiddenRoom) + n*(1+hiddenTail); cost > most {
+		t.Errorf("%d packets are decoded, %d are allowed", cost, most)
+	}
+	for _, target := range targets {
+		if part := list[pieceOf(list, target.packet)]; target.packet < part.from || target.packet >= part.to {
+			t.Errorf("target %+v in %+v", target, part)
+		}
+	}
+}
+
+// FuzzPlan plans streams in which every third byte says how a packet is.
+func FuzzPlan(f *testing.F) {
+	f.Add([]byte{1, 40, 0, 0, 40, 0, 2, 40, 0}, 16, 100)
+	f.Add(bytes.Repeat([]byte{3, 250, 0, 2, 40, 1, 0, 9, 2}, 90), 4, 11)
+	f.Add(bytes.Repeat([]byte{2, 40, 0}, 300), 16, 20)
+	f.Fuzz(func(t *testing.T, raw []byte, n, budget int) {
+		n, budget = 1+n&0x1f, budget&0xffff
+		budget = max(budget, n)
+		packets := make([]packet, 0, len(raw)/3)
+		for ; len(raw) >= 3; raw = raw[3:] {
+			at := time.Duration(int8(raw[1]))*time.Millisecond + time.Duration(raw[2])*time.Second
+			packets = append(packets, packet{at: at, key: raw[0]&1 != 0, hidden: raw[0]&2 != 0})
+		}
+		targets := planFrames(packets, n, budget)
+		if len(targets) > n {
+			t.Fatalf("%d targets", len(targets))
+		}
+		wantSoundPlan(t, packets, targets, n, budget)
+	})
 }
 
 func TestPlanWithOddTimes(t *testing.T) {

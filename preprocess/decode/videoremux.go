@@ -130,6 +130,9 @@ func (in *input) copyPieces(clip *os.File, stream *C.AVStream, list []piece) err
 	defer C.av_packet_free(&w.first)
 	p := C.av_packet_alloc()
 	defer C.av_packet_free(&p)
+	if w.first == nil || p == nil {
+		return errMemory
+	}
 	for ordinal := 0; len(list) > 0; {
 		if err := in.next(p); err != nil {
 			break // the pictures before the damage count

@@ -21,7 +21,12 @@ func decodeWAV(src Source, out *Arena) (Found, error) {
 		return Found{}, tooLong(length, src.Limits.Duration)
 	}
 	s := sound{limit: src.Limits.Duration}
-	if err := s.readWAV(src, info); err != nil {
+	err = s.readWAV(src, info)
+	if err == nil && s.mix.Lost() {
+		s = sound{limit: src.Limits.Duration, mix: s.mix.Loudest()}
+		err = s.readWAV(src, info)
+	}
+	if err != nil {
 		return Found{}, err
 	}
 	if s.n < soundShortest {
@@ -32,7 +37,7 @@ func decodeWAV(src Source, out *Arena) (Found, error) {
 
 // readWAV resamples the whole file block by block.
 func (s *sound) readWAV(src Source, info wavSound) error {
-	next, err := openWAV(src.File, info)
+	next, err := openWAV(src.File, info, &s.mix)
 	if err != nil {
 		return err
 	}

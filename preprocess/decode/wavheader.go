@@ -211,6 +211,7 @@ func (w *wavWalker) data(length int64) (wavSound, error) {
 	switch {
 	case w.long && length == 0xFFFFFFFF && w.longData > 0:
 		length = w.longData
+	case length == 0 && w.chunksFollow(): // there is none
 	case length == 0 || length == 0xFFFFFFFF:
 		length = rest
 	}
@@ -220,6 +221,32 @@ func (w *wavWalker) data(length int64) (wavSound, error) {
 		return wavSound{}, unsupported("The file is recognised as WAV but it holds no sound.")
 	}
 	return w.sound, nil
+}
+
+// chunksFollow says whether the rest of the file is nothing but chunks: then a
+// length of 0 is meant. Sound is not taken for them, nor they for sound.
+func (w *wavWalker) chunksFollow() bool {
+	at := w.pos
+	for range wavMaxChunks {
+		var head [8]byte
+		if at >= w.size {
+			return at > w.pos
+		}
+		if n, _ := w.r.ReadAt(head[:], at); n < len(head) {
+			return false
+		}
+		for _, c := range head[:4] {
+			if c < ' ' || c > '~' {
+				return false
+			}
+		}
+		length := int64(binary.LittleEndian.Uint32(head[4:]))
+		at += int64(len(head)) + length + length%2
+		if at > w.size+1 {
+			return false
+		}
+	}
+	return false
 }
 
 // unsupported is a file that cannot be judged for a reason its sender can mend.

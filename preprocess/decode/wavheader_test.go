@@ -79,6 +79,7 @@ func TestParseWAVTakes(t *testing.T) {
 		"half a sample":       {riff("RIFF", format(1, 2, 8000, 16), zeroes(66)), wavSound{wavPCM, 2, 8000, 2, 44, 16}},
 		"more after data":     {riff("RIFF", format(1, 1, 8000, 16), zeroes(64), riffChunk("LIST", 0x7FFFFFFF, nil)), wavSound{wavPCM, 1, 8000, 2, 44, 32}},
 		"RF64":                {riff("RF64", ds64, format(1, 1, 8000, 16), riffChunk("data", 0xFFFFFFFF, make([]byte, 4000))), wavSound{wavPCM, 1, 8000, 2, 80, 1600}},
+		"BW64":                {riff("BW64", ds64, format(1, 1, 8000, 16), riffChunk("data", 0xFFFFFFFF, make([]byte, 4000))), wavSound{wavPCM, 1, 8000, 2, 80, 1600}},
 		"RF64 without length": {riff("RF64", format(1, 1, 8000, 16), riffChunk("data", 0xFFFFFFFF, make([]byte, 64))), wavSound{wavPCM, 1, 8000, 2, 44, 32}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -117,13 +118,15 @@ func TestParseWAVRefuses(t *testing.T) {
 		"ds64 in RIFF":          {riff("RIFF", riffChunk("ds64", 28, make([]byte, 28)), plain, zeroes(8)), ""},
 		"thousands of chunks":   {riff("RIFF", bytes.Repeat(riffChunk("junk", 0, nil), 20_000), plain, zeroes(8)), ""},
 		"empty":                 {riff("RIFF", plain, riffChunk("data", 0, nil)), "no sound"},
-		"RIFX":                  {riff("RIFX", plain, zeroes(8)), "big-endian"},
-		"MP3 inside":            {riff("RIFF", format(0x55, 1, 8000, 16), zeroes(8)), "0x0055"},
-		"ADPCM":                 {riff("RIFF", formatAligned(2, 1, 8000, 4, 256), zeroes(512)), "0x0002"},
-		"foreign GUID":          {riff("RIFF", extensible(1, 1, 8000, 16, strings.Repeat("x", 14)), zeroes(8)), "extensible"},
-		"extensible without":    {riff("RIFF", format(wavExtensible, 1, 8000, 16), zeroes(8)), "extensible"},
-		"float of 16 bits":      {riff("RIFF", format(3, 1, 8000, 16), zeroes(8)), "16 bits"},
-		"integers of 64 bits":   {riff("RIFF", format(1, 1, 8000, 64), zeroes(8)), "64 bits"},
+		// It was taken for a length that was never filled in, and the tags for sound.
+		"empty, and tags":     {riff("RIFF", plain, riffChunk("data", 0, nil), riffChunk("LIST", 9, []byte("INFOISFTx")), riffChunk("id3 ", 4000, make([]byte, 4000))), "no sound"},
+		"RIFX":                {riff("RIFX", plain, zeroes(8)), "big-endian"},
+		"MP3 inside":          {riff("RIFF", format(0x55, 1, 8000, 16), zeroes(8)), "0x0055"},
+		"ADPCM":               {riff("RIFF", formatAligned(2, 1, 8000, 4, 256), zeroes(512)), "0x0002"},
+		"foreign GUID":        {riff("RIFF", extensible(1, 1, 8000, 16, strings.Repeat("x", 14)), zeroes(8)), "extensible"},
+		"extensible without":  {riff("RIFF", format(wavExtensible, 1, 8000, 16), zeroes(8)), "extensible"},
+		"float of 16 bits":    {riff("RIFF", format(3, 1, 8000, 16), zeroes(8)), "16 bits"},
+		"integers of 64 bits": {riff("RIFF", format(1, 1, 8000, 64), zeroes(8)), "64 bits"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -153,6 +156,8 @@ func FuzzWAV(f *testing.F) {
 	f.Add(riff("RIFF", extensible(3, 1, 48000, 32, wavGUID), zeroes(8)))
 	f.Add(riff("RIFF", format(7, 3, 8000, 8), riffChunk("data", 0xFFFFFFFF, make([]byte, 64))))
 	f.Add(riff("RF64", riffChunk("ds64", 28, bytes.Repeat([]byte{0xFF}, 28)), format(1, 1, 8000, 24), zeroes(9)))
+	f.Add(riff("BW64", format(1, 1, 8000, 16), riffChunk("data", 0xFFFFFFFF, make([]byte, 64))))
+	f.Add(riff("RIFF", format(1, 1, 8000, 16), riffChunk("data", 0, nil), riffChunk("LIST", 9, []byte("INFOISFTx"))))
 	f.Add(riff("RIFX", format(1, 1, 8000, 16), zeroes(8)))
 	f.Fuzz(func(t *testing.T, file []byte) {
 		s, err := parseWAV(bytes.NewReader(file), int64(len(file)))
@@ -177,7 +182,7 @@ func FuzzWAV(f *testing.F) {
 // readAll reads every sample of a checked file.
 func readAll(t *testing.T, file []byte, s wavSound) []float32 {
 	t.Helper()
-	next, err := openWAV(bytes.NewReader(file), s)
+	next, err := openWAV(bytes.NewReader(file), s, &mixer{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,15 +15,15 @@ import (
 // enough for what is made of them to stay in the cache of the processor.
 const wavBlock = 1 << 13
 
-// monoReader fills mono with the next samples, the mean of all channels, at the
+// monoReader fills mono with the next samples, mixed to one channel, at the
 // file's own rate, and returns how many there were: 0 at the end.
 type monoReader func(mono []float32) (int, error)
 
 // openWAV reads the samples of a checked file: integers by the library,
 // which takes nothing else for what it is, and the rest by our own few lines.
-func openWAV(r io.ReaderAt, s wavSound) (monoReader, error) {
+func openWAV(r io.ReaderAt, s wavSound, m *mixer) (monoReader, error) {
 	if s.Encoding == wavPCM {
-		return openPCM(r, s)
+		return openPCM(r, s, m)
 	}
 	sample, err := wavSample(s)
 	if err != nil {
@@ -31,6 +31,7 @@ func openWAV(r io.ReaderAt, s wavSound) (monoReader, error) {
 	}
 	data := io.NewSectionReader(r, s.DataAt, s.Frames*int64(s.Block()))
 	buf := make([]byte, wavBlock/s.Channels*s.Block())
+	levels := make([]float64, s.Channels)
 	return func(mono []float32) (int, error) {
 		n := min(len(mono), wavBlock/s.Channels) * s.Block()
 		n, err := io.ReadFull(data, buf[:n])
@@ -39,11 +40,10 @@ func openWAV(r io.ReaderAt, s wavSound) (monoReader, error) {
 		}
 		n /= s.Block()
 		for i := range n {
-			var sum float64
-			for c := range s.Channels {
-				sum += sample(buf[(i*s.Channels+c)*s.Bytes:])
+			for c := range levels {
+				levels[c] = sample(buf[(i*s.Channels+c)*s.Bytes:])
 			}
-			mono[i] = float32(sum / float64(s.Channels))
+			mono[i] = float32(m.Mix(levels))
 		}
 		return n, nil
 	}, nil
@@ -99,7 +99,7 @@ func muLaw(b byte) float64 {
 
 // openPCM lets the library read integers. It is shown a header of our own
 // making before the samples, never the file's: it believes what it reads.
-func openPCM(r io.ReaderAt, s wavSound) (monoReader, error) {
+func openPCM(r io.ReaderAt, s wavSound, m *mixer) (monoReader, error) {
 	size := s.Frames * int64(s.Block())
 	if size > math.MaxInt32 {
 		return nil, fmt.Errorf("%w: %d bytes of samples", errDamagedWAV, size)
@@ -109,7 +109,7 @@ func openPCM(r io.ReaderAt, s wavSound) (monoReader, error) {
 		return nil, fmt.Errorf("open samples: %w", errors.Join(err, dec.Err()))
 	}
 	buf := &audio.IntBuffer{}
-	data := make([]int, wavBlock)
+	data, levels := make([]int, wavBlock), make([]float64, s.Channels)
 	scale, middle := 1/float64(int64(1)<<(8*s.Bytes-1)), 0
 	if s.Bytes == 1 {
 		middle = 128 // samples of one byte are unsigned
@@ -122,11 +122,10 @@ func openPCM(r io.ReaderAt, s wavSound) (monoReader, error) {
 		}
 		n /= s.Channels
 		for i := range n {
-			sum := 0
-			for _, v := range data[i*s.Channels : (i+1)*s.Channels] {
-				sum += v - middle
+			for c := range levels {
+				levels[c] = float64(data[i*s.Channels+c]-middle) * scale
 			}
-			mono[i] = float32(float64(sum) * scale / float64(s.Channels))
+			mono[i] = float32(m.Mix(levels))
 		}
 		return n, nil
 	}, nil

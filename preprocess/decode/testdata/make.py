@@ -88,6 +88,9 @@ def heic():
     pillow_heif.from_pillow(drawn()).save("narrow.heic", quality=90)
     pillow_heif.from_pillow(twice(drawn()).convert("L")).save("grey.heic", quality=90)
     pillow_heif.from_pillow(twice(drawn())).save("chroma444.heic", quality=90, chroma=444)
+    half = twice(drawn()).convert("RGBA")
+    half.putalpha(128)
+    pillow_heif.from_pillow(half).save("alpha.heic", quality=90)
     deep = twice(drawn())
     raw = b"".join((v * 257 >> 4 << 4).to_bytes(2, "little") for p in deep.get_flattened_data() for v in p)
     f = pillow_heif.from_bytes("RGB;16", deep.size, raw)
@@ -100,6 +103,16 @@ def avif():
                     "-color_range", "pc", "-colorspace", "bt709",
                     "-still-picture", "1", "-crf", "10", "deep.avif"], check=True)
     os.remove("drawn.tmp.png")
+    half = drawn().convert("RGBA")
+    half.putalpha(128)
+    half.save("alpha.avif", quality=90)
+    half.save("half.tmp.png")
+    subprocess.run(["ffmpeg", "-v", "error", "-y", "-i", "half.tmp.png", "-filter_complex",
+                    "[0:v]split[a][b];[a]format=rgb24,scale=out_range=full:out_color_matrix=bt709,format=yuv420p10le[c];"
+                    "[b]alphaextract,format=gray10le[d]", "-map", "[c]", "-map", "[d]", "-c:v", "libaom-av1",
+                    "-cpu-used", "8", "-still-picture", "1", "-crf", "10", "-color_range", "pc", "-colorspace", "bt709",
+                    "deep-alpha.avif"], check=True)
+    os.remove("half.tmp.png")
 
 
 def webp():

@@ -64,6 +64,27 @@ func TestGIF(t *testing.T) {
 	}
 }
 
+// TestGIFOfBrowsers: files without a trailer, and with a logical screen of no
+// size, are shown by every browser and were refused as damaged.
+func TestGIFOfBrowsers(t *testing.T) {
+	t.Parallel()
+	whole := threeFrames(t)
+	if a, err := GIF(whole[:len(whole)-1]); err != nil || len(a.Frames) != 3 {
+		t.Errorf("without a trailer: %v, %v", a, err)
+	}
+	if _, err := GIF(whole[:len(whole)-3]); !errors.Is(err, ErrDamaged) {
+		t.Errorf("cut off within the last frame: %v", err)
+	}
+	for _, size := range [][2]uint16{{0, 0}, {0, 6}, {8, 0}} {
+		none := bytes.Clone(whole)
+		binary.LittleEndian.PutUint16(none[6:], size[0])
+		binary.LittleEndian.PutUint16(none[8:], size[1])
+		if a, err := GIF(none); err != nil || a.Width != 8 || a.Height != 6 {
+			t.Errorf("a screen of %v: %v, %v", size, a, err)
+		}
+	}
+}
+
 // even is an animation of n frames of a second each.
 func even(n int) *Animation {
 	a := &Animation{Width: 2, Height: 2}
@@ -139,7 +160,8 @@ func TestStillsAreNotAnimated(t *testing.T) {
 func TestDamage(t *testing.T) {
 	t.Parallel()
 	whole := threeFrames(t)
-	for n := range whole {
+	one := bytes.Index(whole[20:], []byte{0, 0x21, 0xf9}) // the end of the first frame, past its own extension
+	for n := range 20 + one {
 		if _, err := GIF(whole[:n]); !errors.Is(err, ErrDamaged) {
 			t.Fatalf("%d bytes of a GIF: %v", n, err)
 		}
@@ -152,6 +174,10 @@ func TestDamage(t *testing.T) {
 		if _, err := WebP(webp[:n]); !errors.Is(err, ErrDamaged) {
 			t.Fatalf("%d bytes of a WebP: %v", n, err)
 		}
+	}
+	// A RIFF size that ends before its own header does was a slice from 12 to 9.
+	if _, err := WebP([]byte("RIFF\x01\x00\x00\x00WEBP00000000")); !errors.Is(err, ErrDamaged) {
+		t.Errorf("a WebP of 9 bytes by its own account: %v", err)
 	}
 	beyond := bytes.Clone(whole)
 	binary.LittleEndian.PutUint16(beyond[6:], 4) // the screen is narrower than its frames

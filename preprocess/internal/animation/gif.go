@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// GIF takes a GIF file apart. What comes after the last whole frame of a
-// truncated file is an error.
+// GIF takes a GIF file apart. It may end without a trailer, as browsers let it,
+// but not within a frame.
 func GIF(data []byte) (*Animation, error) {
 	r := &gifReader{data: data}
 	if err := r.header(); err != nil {
@@ -17,7 +17,7 @@ func GIF(data []byte) (*Animation, error) {
 	for {
 		kind, ok := r.byte()
 		if !ok {
-			return nil, ErrDamaged
+			return r.finish()
 		}
 		var err error
 		switch kind {
@@ -26,10 +26,10 @@ func GIF(data []byte) (*Animation, error) {
 		case 0x2c:
 			err = r.frame()
 		case 0x3b:
-			return &r.result, r.result.check()
+			return r.finish()
 		default:
 			if len(r.result.Frames) > 0 { // rubbish after the last frame is common
-				return &r.result, r.result.check()
+				return r.finish()
 			}
 			err = ErrDamaged
 		}
@@ -37,6 +37,14 @@ func GIF(data []byte) (*Animation, error) {
 			return nil, err
 		}
 	}
+}
+
+// finish returns the frames if there are any, at a bearable cost.
+func (r *gifReader) finish() (*Animation, error) {
+	if err := r.result.check(); err != nil {
+		return nil, err
+	}
+	return &r.result, nil
 }
 
 // gifReader walks the blocks of a GIF file.
@@ -84,7 +92,7 @@ func (r *gifReader) header() error {
 	r.result.Width = int(binary.LittleEndian.Uint16(head[6:]))
 	r.result.Height = int(binary.LittleEndian.Uint16(head[8:]))
 	r.flags = head[10]
-	if r.palette, ok = r.take(paletteSize(r.flags)); !ok || r.result.Width == 0 || r.result.Height == 0 {
+	if r.palette, ok = r.take(paletteSize(r.flags)); !ok {
 		return ErrDamaged
 	}
 	return nil
@@ -140,6 +148,9 @@ func (r *gifReader) frame() error {
 	body, control, flags, palette := r.data[start:r.at], r.control, r.flags, r.palette
 	r.control = nil
 	f := Frame{Rect: image.Rect(x, y, x+w, y+h), Over: true}
+	if len(r.result.Frames) == 0 && (r.result.Width == 0 || r.result.Height == 0) {
+		r.result.Width, r.result.Height = f.Rect.Max.X, f.Rect.Max.Y // as in browsers
+	}
 	if control != nil {
 		f.Delay = time.Duration(binary.LittleEndian.Uint16(control[2:])) * 10 * time.Millisecond
 		f.Alpha = control[1]&1 != 0

@@ -13,7 +13,7 @@ func WebP(data []byte) (*Animation, error) {
 		return nil, ErrDamaged
 	}
 	size := int64(binary.LittleEndian.Uint32(data[4:])) + 8
-	if size > int64(len(data)) {
+	if size < 12 || size > int64(len(data)) {
 		return nil, ErrDamaged
 	}
 	var a *Animation

@@ -89,3 +89,24 @@ func FuzzRead(f *testing.F) {
 		}
 	})
 }
+
+// FuzzAlphaFile holds that only the number of the main picture changes.
+func FuzzAlphaFile(f *testing.F) {
+	for _, name := range []string{"alpha.heic", "orientation1.heic", "alpha.avif"} {
+		f.Add(testdata(f, name))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		file, changed := AlphaFile(data), 0
+		if file == nil {
+			return
+		}
+		for i := range data {
+			if file[i] != data[i] {
+				changed++
+			}
+		}
+		if len(file) != len(data) || changed > 4 {
+			t.Fatalf("%d of %d bytes differ", changed, len(data))
+		}
+	})
+}

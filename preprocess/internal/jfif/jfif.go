@@ -12,6 +12,7 @@ import (
 type Info struct {
 	Components int  // 1 is grey, 3 colour, 4 inks
 	Adobe      bool // whether an Adobe segment says how colours are coded
+	Refined    bool // whether the scans begun so far bring every coefficient to its last bit
 }
 
 // ErrTruncated means that the file has no end marker behind its pixels.
@@ -23,6 +24,7 @@ var errDamaged = errors.New("jfif: the segments are damaged")
 // Scan walks to the end of the picture.
 func Scan(data []byte) (Info, error) {
 	var info Info
+	var done progress
 	if len(data) < 4 || data[0] != 0xff || data[1] != 0xd8 {
 		return info, errDamaged
 	}
@@ -54,7 +56,7 @@ func Scan(data []byte) (Info, error) {
 		if at+length > len(data) {
 			return info, ErrTruncated
 		}
-		info.take(marker, data[at+2:at+length])
+		info.take(marker, data[at+2:at+length], &done)
 		at += length
 		if marker == 0xda {
 			at += coded(data[at:])
@@ -71,12 +73,16 @@ func (i Info) finish() (Info, error) {
 }
 
 // take looks at one segment.
-func (i *Info) take(marker byte, body []byte) {
+func (i *Info) take(marker byte, body []byte, p *progress) {
 	switch {
 	case marker == 0xee && bytes.HasPrefix(body, []byte("Adobe")) && len(body) >= 12:
 		i.Adobe = true
 	case marker >= 0xc0 && marker <= 0xcf && marker != 0xc4 && marker != 0xc8 && marker != 0xcc && len(body) >= 6:
 		i.Components = int(body[5])
+		*p = newProgress(body[6:])
+	case marker == 0xda:
+		p.scan(body)
+		i.Refined = p.refined()
 	}
 }
 

@@ -1,0 +1,86 @@
+//go:build gocv_specific_modules
+
+package decode
+
+import (
+	"encoding/binary"
+	"math"
+	"testing"
+
+	"deepfaked/preprocess"
+)
+
+// rawTIFF is the drawn picture with samples of any kind, which sample appends.
+func rawTIFF(kind, bits uint16, sample func(b []byte, level float64) []byte) []byte {
+	var pixels []byte
+	for y := range 64 {
+		for x := range 96 {
+			c := drawnColors()[x/48+y/32*2]
+			for _, v := range []byte{c.R, c.G, c.B} {
+				pixels = sample(pixels, float64(v)/255)
+			}
+		}
+	}
+	short := func(tag, value uint16) []uint16 { return []uint16{tag, 3, 1, 0, value, 0} }
+	entries := [][]uint16{
+		short(256, 96), short(257, 64), {258, 3, 3, 0, 138, 0}, short(259, 1), short(262, 2), short(273, 150),
+		short(277, 3), short(278, 64), {279, 4, 1, 0, uint16(len(pixels)), uint16(len(pixels) >> 16)}, {339, 3, 3, 0, 144, 0},
+	}
+	b := []byte("II*\x00\x08\x00\x00\x00\x0a\x00") // the table ends at 10 + 10*12 = 130
+	for _, e := range entries {
+		for _, v := range e {
+			b = binary.LittleEndian.AppendUint16(b, v)
+		}
+	}
+	b = append(b, make([]byte, 8)...)
+	for _, v := range []uint16{bits, bits, bits, kind, kind, kind} {
+		b = binary.LittleEndian.AppendUint16(b, v)
+	}
+	return append(b, pixels...)
+}
+
+// float32s appends a level times scale.
+func float32s(scale float64) func([]byte, float64) []byte {
+	return func(b []byte, level float64) []byte {
+		return binary.LittleEndian.AppendUint32(b, math.Float32bits(float32(level*scale)))
+	}
+}
+
+// TestTIFFSamples: floating-point pictures from 0 to 255 came out white, and
+// those of other numbers were called damaged.
+func TestTIFFSamples(t *testing.T) {
+	t.Parallel()
+	integers := func(bits int) func([]byte, float64) []byte {
+		return func(b []byte, level float64) []byte {
+			value := binary.LittleEndian.AppendUint64(nil, uint64(level*float64(uint64(1)<<(bits-1)-1))*2)
+			return append(b, value[:bits/8]...)
+		}
+	}
+	for name, tc := range map[string]struct {
+		file []byte
+		says string
+	}{
+		"16 bits":          {rawTIFF(1, 16, integers(16)), ""},
+		"float":            {rawTIFF(3, 32, float32s(1)), ""},
+		"float to 255":     {rawTIFF(3, 32, float32s(255)), "not between 0 and 1"},
+		"no numbers":       {rawTIFF(3, 32, float32s(math.NaN())), "not between 0 and 1"},
+		"float of 16 bits": {rawTIFF(3, 16, integers(16)), "floating-point numbers of 16 bits"},
+		"float of 64 bits": {rawTIFF(3, 64, integers(64)), "floating-point numbers of 64 bits"},
+		"32 bits":          {rawTIFF(1, 32, integers(32)), "unsigned integers of 32 bits"},
+		"signed":           {rawTIFF(2, 16, integers(16)), "signed integers of 16 bits"},
+		"complex":          {rawTIFF(6, 64, integers(64)), "unknown kind of 64 bits"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, frames, err := decodeTest(t, tc.file, preprocess.TIFF, preprocess.DefaultLimits())
+			if tc.says != "" {
+				wantFault(t, err, preprocess.UnsupportedMediaType, tc.says)
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			frames[0].expect(t, drawnColors(), 6)
+		})
+	}
+}

@@ -1,0 +1,98 @@
+package heif
+
+import (
+	"bytes"
+	"encoding/binary"
+)
+
+// AlphaFile returns a copy of a file whose main picture is what was the
+// transparency of the main picture, for decoders that know no other way to it.
+// It is nil where there is none.
+func AlphaFile(data []byte) []byte {
+	data = bytes.Clone(data)
+	top, err := boxes(data)
+	if err != nil {
+		return nil
+	}
+	for _, b := range top {
+		if b.kind == "meta" && len(b.body) >= 4 {
+			if inner, err := boxes(b.body[4:]); err == nil && swapAlpha(inner) {
+				return data
+			}
+			return nil
+		}
+	}
+	return nil
+}
+
+// swapAlpha makes the transparency of the main picture the main picture, in the
+// bytes that the boxes of the description refer to.
+func swapAlpha(meta []box) bool {
+	var main, references, properties []byte
+	for _, b := range meta {
+		switch b.kind {
+		case "pitm":
+			main = b.body
+		case "iref":
+			references = b.body
+		case "iprp":
+			properties = b.body
+		}
+	}
+	primary, ok := primaryItem(main)
+	shared, links, err := itemProperties(properties)
+	if !ok || err != nil || len(references) < 4 {
+		return false
+	}
+	for _, item := range auxiliaries(references, primary) {
+		indices, _ := associations(links, item)
+		for _, i := range indices {
+			if i >= 1 && i <= len(shared) && alpha(shared[i-1:i]) {
+				return putPrimary(main, item)
+			}
+		}
+	}
+	return false
+}
+
+// auxiliaries lists the items that an iref box calls auxiliary to item.
+func auxiliaries(b []byte, item uint32) []uint32 {
+	all, _ := boxes(b[4:])
+	width := 2
+	if b[0] > 0 {
+		width = 4
+	}
+	var found []uint32
+	for _, r := range all {
+		if r.kind != "auxl" || len(r.body) < width+2 {
+			continue
+		}
+		for to := r.body[width+2:]; len(to) >= width; to = to[width:] {
+			if number(to[:width]) == item {
+				found = append(found, number(r.body[:width]))
+			}
+		}
+	}
+	return found
+}
+
+// number reads an item number of two or four bytes.
+func number(b []byte) uint32 {
+	if len(b) == 2 {
+		return uint32(binary.BigEndian.Uint16(b))
+	}
+	return binary.BigEndian.Uint32(b)
+}
+
+// putPrimary writes the item number into a pitm box, where it has room.
+func putPrimary(b []byte, item uint32) bool {
+	switch {
+	case len(b) >= 6 && b[0] == 0 && item <= 0xffff:
+		binary.BigEndian.PutUint16(b[4:], uint16(item))
+	case len(b) >= 8 && b[0] > 0:
+		binary.BigEndian.PutUint32(b[4:], item)
+	default:
+		return false
+	}
+	return true
+}
