@@ -135,6 +135,9 @@ func (s *Server) detectNow(ctx context.Context, a account.Account, t job.Task) (
 	if err != nil {
 		return d, err
 	}
+	// The room of the file is given back while the outcome is written to disk; the
+	// caller, who closes it too, waits for that.
+	go func() { _ = t.File.Close() }()
 	d, err = s.opts.Accounts.Settle(ctx, t.ID, outcome)
 	settled = err == nil
 	return d, err

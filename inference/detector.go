@@ -67,13 +67,21 @@ func (d *Detector) Detect(ctx context.Context, req Request) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	defer leave()
 	clock := stopwatch{last: time.Now(), took: map[string]int64{}}
-	media, err := d.parts.Decoder.Decode(ctx, req.File, req.Size, req.Declared)
+	media := preprocess.NewMedia(nil)
+	// Giving the memory of a video back takes milliseconds that nobody need wait
+	// for. Until it is done its place is taken.
+	defer func() {
+		go func() {
+			defer leave()
+			media.Close()
+		}()
+	}()
+	decoded, err := d.parts.Decoder.Decode(ctx, req.File, req.Size, req.Declared)
 	if err != nil {
 		return Result{}, err
 	}
-	defer media.Close()
+	media = decoded
 	clock.lap("decode")
 	findings, err := d.judge(ctx, req, media)
 	if err != nil {

@@ -16,10 +16,10 @@ import (
 // BenchmarkVerdict measures what a client waits for after the last byte of its
 // upload (verdict-ms), next to what can't be spared (bare-ms): decoding, done
 // in this process (decode-ms), and Run of the very same batches on a session
-// with the same settings (run-ms). Finding faces is judging too, neither decoding
-// nor Run, and counts as bare; it is a figure of its own as well (faces-ms).
-// overhead-% is what the service adds to all three. The two take turns, so that
-// noise hits both; each figure is the median.
+// with the same settings (run-ms). overhead-% is what the service adds to those
+// two, finding faces included, which is a figure of its own as well (faces-ms).
+// The service and what is bare take turns, so that noise hits both; each figure
+// is the median.
 func BenchmarkVerdict(b *testing.B) {
 	server := startServer(b)
 	bare := openBare(b)
@@ -43,7 +43,7 @@ func BenchmarkVerdict(b *testing.B) {
 				faces = append(faces, work.faces())
 				run = append(run, work.run(b))
 			}
-			sum := median(decode) + median(faces) + median(run)
+			sum := median(decode) + median(run)
 			for unit, d := range map[string]time.Duration{
 				"verdict-ms": median(verdict), "bare-ms": sum,
 				"decode-ms": median(decode), "faces-ms": median(faces), "run-ms": median(run),

@@ -28,7 +28,7 @@ type Options struct {
 // DefaultOptions find as many portraits as a search for faces of 56 pixels does,
 // in a third of the time; smaller faces in the background are left out.
 func DefaultOptions() Options {
-	return Options{Side: 640, Smallest: 80, Quality: 8, Most: 8}
+	return Options{Side: 640, Smallest: 80, Quality: 6, Most: 8}
 }
 
 // Validate names the first field that makes no sense.
@@ -49,7 +49,8 @@ func (o Options) Validate() error {
 type Finder struct {
 	opts    Options
 	cascade *pigo.Pigo
-	buffers sync.Pool // of *buffer
+	first   *pigo.Pigo // its first trees
+	buffers sync.Pool  // of *buffer
 }
 
 // NewFinder reads the cascade.
@@ -57,17 +58,31 @@ func NewFinder(cascade []byte, opts Options) (*Finder, error) {
 	if err := opts.Validate(); err != nil {
 		return nil, err
 	}
+	first, err := cut(cascade, firstTrees)
+	if err != nil {
+		return nil, err
+	}
+	f := &Finder{opts: opts, buffers: sync.Pool{New: func() any { return &buffer{looked: map[window]bool{}} }}}
+	if f.first, err = unpack(first); err != nil {
+		return nil, err
+	}
+	f.cascade, err = unpack(cascade)
+	return f, err
+}
+
+func unpack(cascade []byte) (*pigo.Pigo, error) {
 	c, err := pigo.NewPigo().Unpack(cascade)
 	if err != nil {
 		return nil, fmt.Errorf("read the face cascade: %w", err)
 	}
-	return &Finder{opts: opts, cascade: c, buffers: sync.Pool{New: func() any { return new(buffer) }}}, nil
+	return c, nil
 }
 
 // The cascade looks for squares within the picture only, but the face of a
 // portrait often reaches to its edge. Therefore faces larger than large of the
 // longer side are looked for in the picture continued by its edge pixels, by
-// surround of that side; smaller ones, which cost the most time, without.
+// surround of that side; smaller ones, which cost the most time, without, and in
+// two steps: see sift.
 const (
 	large    = 0.3
 	surround = 0.3
@@ -94,7 +109,7 @@ func (f *Finder) Find(frame preprocess.Frame) []image.Rectangle {
 	longer := max(grey.width, grey.height)
 	smallest := max(int(float64(f.opts.Smallest)/growth)/by, 20)
 	bound, margin := max(smallest, int(large*float64(longer))), int(surround*float64(longer))
-	found := f.search(grey.pix, grey.width, smallest, bound)
+	found := f.sift(grey, smallest, bound)
 	for _, d := range f.search(grey.continued(margin), grey.width+2*margin, bound, longer) {
 		d.Col, d.Row = d.Col-margin, d.Row-margin
 		found = append(found, d)
@@ -107,15 +122,6 @@ func (f *Finder) Find(frame preprocess.Frame) []image.Rectangle {
 	}
 	slices.SortStableFunc(faces, func(a, b image.Rectangle) int { return b.Dx() - a.Dx() })
 	return faces[:min(len(faces), f.opts.Most)]
-}
-
-// search returns squares of at least smallest and at most largest pixels, many
-// for each face, in rows of width grey pixels.
-func (f *Finder) search(pix []byte, width, smallest, largest int) []pigo.Detection {
-	return f.cascade.RunCascade(pigo.CascadeParams{
-		MinSize: smallest, MaxSize: largest, ShiftFactor: 0.1, ScaleFactor: 1.1,
-		ImageParams: pigo.ImageParams{Pixels: pix, Rows: len(pix) / width, Cols: width, Dim: width},
-	}, 0)
 }
 
 // box is the face of a square of the cascade, in pixels by times as large.

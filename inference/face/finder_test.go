@@ -103,6 +103,16 @@ func TestContinued(t *testing.T) {
 	}
 }
 
+// A cascade that was cut off is an error and no panic.
+func TestCascadeIsTooShort(t *testing.T) {
+	t.Parallel()
+	for name, cascade := range map[string][]byte{"nothing": nil, "no trees": make([]byte, 16)} {
+		if _, err := NewFinder(cascade, DefaultOptions()); err == nil || !strings.Contains(err.Error(), "too short") {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+}
+
 func TestOptionsAreChecked(t *testing.T) {
 	t.Parallel()
 	for name, spoil := range map[string]func(*Options){

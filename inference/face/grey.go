@@ -12,6 +12,7 @@ type buffer struct {
 	width, height int
 	wide          []byte // continued beyond the edges
 	sum           []int  // of one row
+	looked        map[window]bool
 }
 
 // reduce averages blocks of by×by pixels into one grey pixel each. What is left
@@ -25,7 +26,12 @@ func (b *buffer) reduce(frame preprocess.Frame, by int) {
 	for y := range height {
 		clear(b.sum)
 		for v := range by {
-			luma(b.sum, frame.Pix[(y*by+v)*frame.Width*3:], by)
+			pixels := frame.Pix[(y*by+v)*frame.Width*3:]
+			if by == 2 {
+				lumaOfPairs(b.sum, pixels)
+			} else {
+				luma(b.sum, pixels, by)
+			}
 		}
 		row := b.pix[y*width : (y+1)*width]
 		for x, s := range b.sum {
@@ -42,6 +48,14 @@ func luma(sum []int, row []byte, by int) {
 			s += 299*int(p[0]) + 587*int(p[1]) + 114*int(p[2])
 		}
 		sum[x] += s
+	}
+}
+
+// lumaOfPairs is luma with by of 2, several times as fast: most frames need it.
+func lumaOfPairs(sum []int, row []byte) {
+	for x := range sum {
+		p := row[x*6:][:6]
+		sum[x] += 299*(int(p[0])+int(p[3])) + 587*(int(p[1])+int(p[4])) + 114*(int(p[2])+int(p[5]))
 	}
 }
 
