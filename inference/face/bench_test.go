@@ -31,3 +31,15 @@ func BenchmarkCrop(b *testing.B) {
 		})
 	}
 }
+
+func BenchmarkReduce(b *testing.B) {
+	frame := painted(1280, 720)
+	for _, by := range []int{2, 3} {
+		b.Run(fmt.Sprint(by), func(b *testing.B) {
+			grey := new(buffer)
+			for b.Loop() {
+				grey.reduce(frame, by)
+			}
+		})
+	}
+}

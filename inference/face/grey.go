@@ -10,52 +10,60 @@ import (
 type buffer struct {
 	pix           []byte // grey
 	width, height int
-	wide          []byte // continued beyond the edges
-	sum           []int  // of one row
+	wide          []byte   // continued beyond the edges
+	sum           []uint32 // of one row
 	looked        map[window]bool
 }
 
 // reduce averages blocks of by×by pixels into one grey pixel each. What is left
 // over at the right and lower edge is not looked at. The frame must hold a block.
 func (b *buffer) reduce(frame preprocess.Frame, by int) {
-	width, height := frame.Width/by, frame.Height/by
+	width, height, stride := frame.Width/by, frame.Height/by, frame.Width*3
 	b.width, b.height = width, height
 	b.pix = slices.Grow(b.pix[:0], width*height)[:width*height]
 	b.sum = slices.Grow(b.sum[:0], width)[:width]
-	scale := 1 / float32(1000*by*by)
 	for y := range height {
+		row, pixels := b.pix[y*width:(y+1)*width], frame.Pix[y*by*stride:]
+		if by == 2 {
+			halve(row, pixels, pixels[stride:])
+			continue
+		}
 		clear(b.sum)
 		for v := range by {
-			pixels := frame.Pix[(y*by+v)*frame.Width*3:]
-			if by == 2 {
-				lumaOfPairs(b.sum, pixels)
-			} else {
-				luma(b.sum, pixels, by)
-			}
+			luma(b.sum, pixels[v*stride:], by)
 		}
-		row := b.pix[y*width : (y+1)*width]
+		whole := uint32(by * by * lumaScale) //nolint:gosec // by is at most a frame's side
 		for x, s := range b.sum {
-			row[x] = byte(float32(s) * scale)
+			row[x] = byte(s / whole)
 		}
 	}
 }
 
-// luma adds by pixels of the row to each sum: ITU-R BT.601, in thousandths.
-func luma(sum []int, row []byte, by int) {
+// The weights of ITU-R BT.601, as parts of lumaScale.
+const (
+	lumaRed, lumaGreen, lumaBlue = 306, 601, 117
+	lumaScale                    = 1 << 10
+)
+
+// luma adds by pixels of the row to each sum.
+func luma(sum []uint32, row []byte, by int) {
 	for x := range sum {
-		s := 0
+		s := uint32(0)
 		for p := row[x*by*3 : (x+1)*by*3]; len(p) >= 3; p = p[3:] {
-			s += 299*int(p[0]) + 587*int(p[1]) + 114*int(p[2])
+			s += lumaRed*uint32(p[0]) + lumaGreen*uint32(p[1]) + lumaBlue*uint32(p[2])
 		}
 		sum[x] += s
 	}
 }
 
-// lumaOfPairs is luma with by of 2, several times as fast: most frames need it.
-func lumaOfPairs(sum []int, row []byte) {
-	for x := range sum {
-		p := row[x*6:][:6]
-		sum[x] += 299*(int(p[0])+int(p[3])) + 587*(int(p[1])+int(p[4])) + 114*(int(p[2])+int(p[5]))
+// halve is what reduce does with two rows of blocks of 2×2, several times as
+// fast: most frames need it.
+func halve(out, upper, lower []byte) {
+	for x := range out {
+		u, l := upper[x*6:][:6], lower[x*6:][:6]
+		out[x] = byte((lumaRed*(uint32(u[0])+uint32(u[3])+uint32(l[0])+uint32(l[3])) +
+			lumaGreen*(uint32(u[1])+uint32(u[4])+uint32(l[1])+uint32(l[4])) +
+			lumaBlue*(uint32(u[2])+uint32(u[5])+uint32(l[2])+uint32(l[5]))) / (4 * lumaScale))
 	}
 }
 
