@@ -2,13 +2,14 @@ package account
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"deepfaked/internal/store"
 )
 
 // The store is left open and unused, as a process that was killed leaves it:
@@ -142,7 +143,7 @@ func TestQueryPlans(t *testing.T) {
 // insertFailed stores n failed detections at once.
 func insertFailed(t *testing.T, l *Ledger, a Account, n int, completed time.Time) {
 	t.Helper()
-	require.NoError(t, l.finish(t.Context(), func(ctx context.Context, tx *sql.Tx) error {
+	require.NoError(t, l.finish(t.Context(), func(ctx context.Context, tx *store.Tx) error {
 		for i := range n {
 			_, err := tx.ExecContext(ctx, `
 				INSERT INTO detections (id, account_id, mode, state, sensitivity, error, created_at, completed_at)

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+
+	"deepfaked/internal/store"
 )
 
 // accountName is what an account may be called: what needs no quoting in a
@@ -25,7 +27,7 @@ func (l *Ledger) CreateKey(ctx context.Context, account, plan string) (Key, erro
 	}
 	id, token := newToken()
 	now := l.now()
-	err := l.store.Write(ctx, func(tx *sql.Tx) error {
+	err := l.store.Write(ctx, func(tx *store.Tx) error {
 		accountID, err := ensureAccount(ctx, tx, account, plan, micros(now))
 		if err != nil {
 			return err
@@ -42,7 +44,7 @@ func (l *Ledger) CreateKey(ctx context.Context, account, plan string) (Key, erro
 }
 
 // ensureAccount finds or makes the account and returns its id.
-func ensureAccount(ctx context.Context, tx *sql.Tx, name, plan string, now int64) (string, error) {
+func ensureAccount(ctx context.Context, tx *store.Tx, name, plan string, now int64) (string, error) {
 	var id, has string
 	err := tx.QueryRowContext(ctx, `SELECT id, plan FROM accounts WHERE name = $1`, name).Scan(&id, &has)
 	switch {
@@ -103,7 +105,7 @@ func (l *Ledger) RevokeKey(ctx context.Context, keyOrID string) (KeyInfo, error)
 		id, token = of, keyOrID
 	}
 	var info KeyInfo
-	err := l.store.Write(ctx, func(tx *sql.Tx) error {
+	err := l.store.Write(ctx, func(tx *store.Tx) error {
 		if token != "" && !l.matches(ctx, tx, id, token) {
 			return ErrKeyNotFound
 		}
@@ -125,7 +127,7 @@ func (l *Ledger) RevokeKey(ctx context.Context, keyOrID string) (KeyInfo, error)
 }
 
 // matches reports whether token is the key stored under id.
-func (l *Ledger) matches(ctx context.Context, tx *sql.Tx, id, token string) bool {
+func (l *Ledger) matches(ctx context.Context, tx *store.Tx, id, token string) bool {
 	var stored []byte
 	err := tx.QueryRowContext(ctx, `SELECT hash FROM keys WHERE id = $1`, id).Scan(&stored)
 	return err == nil && subtle.ConstantTimeCompare(stored, hash(token)) == 1

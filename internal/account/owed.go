@@ -2,10 +2,11 @@ package account
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"sync"
+
+	"deepfaked/internal/store"
 )
 
 // maxOwed bounds the ends that are remembered. While the database can't be
@@ -14,7 +15,7 @@ import (
 const maxOwed = 10_000
 
 // ending writes down how one detection ended; it can be repeated.
-type ending func(ctx context.Context, tx *sql.Tx) error
+type ending func(ctx context.Context, tx *store.Tx) error
 
 // owed are the ends that the database would not take, oldest first. A place
 // that nobody gives back is lost to its account until the service is started
@@ -85,7 +86,7 @@ func (l *Ledger) Retry(ctx context.Context) (left int, err error) {
 		if !ok {
 			break
 		}
-		err := l.store.Write(ctx, func(tx *sql.Tx) error { return e(ctx, tx) })
+		err := l.store.Write(ctx, func(tx *store.Tx) error { return e(ctx, tx) })
 		if isForLater(err) {
 			l.owed.add(id, e)
 			return l.owed.count(), fmt.Errorf("end %s: %w", id, err)

@@ -2,7 +2,6 @@ package account
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"testing"
 	"time"
@@ -34,7 +33,7 @@ func hold(t *testing.T, dir string) (letGo func()) {
 	require.NoError(t, err)
 	held, end, ended := make(chan struct{}), make(chan struct{}), make(chan error, 1)
 	go func() {
-		ended <- other.Write(context.WithoutCancel(t.Context()), func(*sql.Tx) error {
+		ended <- other.Write(context.WithoutCancel(t.Context()), func(*store.Tx) error {
 			close(held)
 			<-end
 			return nil
@@ -151,8 +150,8 @@ func TestOwedIsBoundedAndFair(t *testing.T) {
 	l, _ := setup(t)
 	a := join(t, l, "ann", "starter")
 	id := reserve(t, l, a, false)
-	l.owed.add("det_bad", func(context.Context, *sql.Tx) error { return fmt.Errorf("never") })
-	l.owed.add(id, func(ctx context.Context, tx *sql.Tx) error {
+	l.owed.add("det_bad", func(context.Context, *store.Tx) error { return fmt.Errorf("never") })
+	l.owed.add(id, func(ctx context.Context, tx *store.Tx) error {
 		_, err := tx.ExecContext(ctx, `DELETE FROM detections WHERE id = $1`, id)
 		return err
 	})

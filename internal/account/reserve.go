@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"deepfaked/internal/store"
 )
 
 // Check asks, without changing anything, whether a submission would be
@@ -26,7 +28,7 @@ func (l *Ledger) Check(ctx context.Context, a Account) error {
 // Release must be called for s.ID.
 func (l *Ledger) Reserve(ctx context.Context, a Account, s Submission) error {
 	now := l.now()
-	err := l.store.Write(ctx, func(tx *sql.Tx) error {
+	err := l.store.Write(ctx, func(tx *store.Tx) error {
 		if err := room(ctx, tx, a, now); err != nil {
 			return err
 		}
@@ -64,7 +66,7 @@ func room(ctx context.Context, q querier, a Account, now time.Time) error {
 }
 
 // accept writes what Reserve promises.
-func accept(ctx context.Context, tx *sql.Tx, a Account, s Submission, now time.Time) error {
+func accept(ctx context.Context, tx *store.Tx, a Account, s Submission, now time.Time) error {
 	mode := "sync"
 	if s.Async {
 		mode = "async"

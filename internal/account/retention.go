@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"deepfaked/internal/store"
 )
 
 // Interrupted is what the client of a job reads that a restart has ended.
@@ -18,7 +20,7 @@ const Interrupted = "The service was restarted before the analysis finished; sub
 // the same folder: work that is still running would be declared dead.
 func (l *Ledger) Recover(ctx context.Context, now time.Time) (int, error) {
 	var n int64
-	err := l.store.Write(ctx, func(tx *sql.Tx) error {
+	err := l.store.Write(ctx, func(tx *store.Tx) error {
 		_, released := tx.ExecContext(ctx, `DELETE FROM reservations`)
 		failed, err1 := affected(tx.ExecContext(ctx, `
 			UPDATE detections SET state = 'failed', error = $1, completed_at = $2
@@ -44,7 +46,7 @@ func (l *Ledger) Purge(ctx context.Context, olderThan time.Duration) (int, error
 	total := 0
 	for {
 		var n int64
-		err := l.store.Write(ctx, func(tx *sql.Tx) error {
+		err := l.store.Write(ctx, func(tx *store.Tx) error {
 			var err error
 			n, err = affected(tx.ExecContext(ctx, `
 				DELETE FROM detections WHERE id IN (
@@ -64,7 +66,7 @@ func (l *Ledger) Purge(ctx context.Context, olderThan time.Duration) (int, error
 
 // purgeDays forgets the submissions of days that no clock will step back to.
 func (l *Ledger) purgeDays(ctx context.Context, now time.Time) error {
-	err := l.store.Write(ctx, func(tx *sql.Tx) error {
+	err := l.store.Write(ctx, func(tx *store.Tx) error {
 		_, err := tx.ExecContext(ctx, `DELETE FROM submissions WHERE day < $1`, dayNumber(now)-7)
 		return err
 	})

@@ -2,10 +2,11 @@ package account
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"time"
+
+	"deepfaked/internal/store"
 )
 
 // finishing bounds the transactions that end a detection. They don't end with
@@ -16,7 +17,7 @@ const finishing = 30 * time.Second
 func (l *Ledger) finish(ctx context.Context, fn ending) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishing)
 	defer cancel()
-	return l.store.Write(ctx, func(tx *sql.Tx) error { return fn(ctx, tx) })
+	return l.store.Write(ctx, func(tx *store.Tx) error { return fn(ctx, tx) })
 }
 
 // Settle stores the outcome of a detection and turns its place into a scan of
@@ -26,7 +27,7 @@ func (l *Ledger) finish(ctx context.Context, fn ending) error {
 // for one that has failed. It does its work even when ctx is cancelled.
 func (l *Ledger) Settle(ctx context.Context, id string, o Outcome) (Detection, error) {
 	var d Detection
-	err := l.finish(ctx, func(ctx context.Context, tx *sql.Tx) error {
+	err := l.finish(ctx, func(ctx context.Context, tx *store.Tx) error {
 		var err error
 		if d, err = detection(ctx, tx, byID, id); err != nil {
 			return err
@@ -47,7 +48,7 @@ func (l *Ledger) Settle(ctx context.Context, id string, o Outcome) (Detection, e
 }
 
 // complete stores d's outcome and counts it.
-func complete(ctx context.Context, tx *sql.Tx, d Detection) error {
+func complete(ctx context.Context, tx *store.Tx, d Detection) error {
 	_, stored := tx.ExecContext(ctx, `
 		UPDATE detections SET state = 'complete', kind = $1, verdict = $2, confidence = $3, report = $4, completed_at = $5
 		WHERE id = $6`,
@@ -72,7 +73,7 @@ func complete(ctx context.Context, tx *sql.Tx, d Detection) error {
 // work even when ctx is cancelled, and what the database does not take is left
 // to Retry.
 func (l *Ledger) Fail(ctx context.Context, id, message string) error {
-	err := l.end(ctx, id, func(ctx context.Context, tx *sql.Tx) error {
+	err := l.end(ctx, id, func(ctx context.Context, tx *store.Tx) error {
 		d, err := detection(ctx, tx, byID, id)
 		switch {
 		case err != nil:
@@ -101,7 +102,7 @@ func (l *Ledger) Fail(ctx context.Context, id, message string) error {
 // does its work even when ctx is cancelled, and what the database does not take
 // is left to Retry.
 func (l *Ledger) Release(ctx context.Context, id string) error {
-	err := l.end(ctx, id, func(ctx context.Context, tx *sql.Tx) error {
+	err := l.end(ctx, id, func(ctx context.Context, tx *store.Tx) error {
 		// The reservation goes with it (ON DELETE CASCADE).
 		_, err := tx.ExecContext(ctx, `DELETE FROM detections WHERE id = $1 AND state = 'processing'`, id)
 		return err

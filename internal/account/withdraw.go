@@ -5,13 +5,15 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+
+	"deepfaked/internal/store"
 )
 
 // Withdraw is Release for a submission that was turned away after all, because
 // the service had no room for it: it was never accepted, so the day does not
 // count it either.
 func (l *Ledger) Withdraw(ctx context.Context, id string) error {
-	err := l.end(ctx, id, func(ctx context.Context, tx *sql.Tx) error {
+	err := l.end(ctx, id, func(ctx context.Context, tx *store.Tx) error {
 		var account string
 		var created int64
 		err := tx.QueryRowContext(ctx, `

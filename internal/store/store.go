@@ -12,9 +12,10 @@ import (
 // Store is an open database. It is safe for concurrent use; several processes
 // may have the same data folder open.
 type Store struct {
-	writer *sql.DB // one connection, every transaction is BEGIN IMMEDIATE
-	reader *sql.DB // query_only connections
-	close  func() error
+	writer   *sql.DB    // one connection, every transaction is BEGIN IMMEDIATE
+	compiled statements // of the writer
+	reader   *sql.DB    // query_only connections
+	close    func() error
 }
 
 // Open opens the database in the folder data and makes both when they are
@@ -76,7 +77,7 @@ func (s *Store) Reader() *sql.DB { return s.reader }
 // Write runs fn in a transaction that excludes all other writers, in this
 // process and in others, from its first statement on. It commits when fn
 // returns nil and rolls back otherwise; fn's error is returned as it is.
-func (s *Store) Write(ctx context.Context, fn func(*sql.Tx) error) error {
+func (s *Store) Write(ctx context.Context, fn func(*Tx) error) error {
 	tx, err := s.writer.BeginTx(ctx, nil)
 	if err != nil {
 		return fmt.Errorf("begin a transaction: %w", err)
@@ -84,11 +85,13 @@ func (s *Store) Write(ctx context.Context, fn func(*sql.Tx) error) error {
 	// After a commit this does nothing; it is what ends the transaction when
 	// fn fails or panics.
 	defer func() { _ = tx.Rollback() }()
-	if err := fn(tx); err != nil {
+	own := &Tx{tx: tx, compiled: &s.compiled}
+	if err := fn(own); err != nil {
 		return err
 	}
 	if err := tx.Commit(); err != nil {
 		return fmt.Errorf("commit: %w", err)
 	}
+	s.compiled.compile(ctx, s.writer, own.missed)
 	return nil
 }

@@ -22,7 +22,7 @@ func open(t *testing.T, dir string) *Store {
 	return s
 }
 
-func insertAccount(ctx context.Context, tx *sql.Tx, id string) error {
+func insertAccount(ctx context.Context, tx *Tx, id string) error {
 	_, err := tx.ExecContext(ctx, `INSERT INTO accounts (id, name, plan, created_at) VALUES ($1, $1, 'free', 0)`, id)
 	return err
 }
@@ -38,7 +38,7 @@ func TestOpenMakesPrivateFiles(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "new", "data")
 	s := open(t, dir)
-	require.NoError(t, s.Write(t.Context(), func(tx *sql.Tx) error { return insertAccount(t.Context(), tx, "a") }))
+	require.NoError(t, s.Write(t.Context(), func(tx *Tx) error { return insertAccount(t.Context(), tx, "a") }))
 
 	info, err := os.Stat(dir)
 	require.NoError(t, err)
@@ -103,7 +103,7 @@ func TestReaderCannotWrite(t *testing.T) {
 func TestForeignKeysHold(t *testing.T) {
 	t.Parallel()
 	s := open(t, t.TempDir())
-	err := s.Write(t.Context(), func(tx *sql.Tx) error {
+	err := s.Write(t.Context(), func(tx *Tx) error {
 		_, err := tx.ExecContext(t.Context(), `INSERT INTO scans (account_id, period, count) VALUES ('nobody', 0, 1)`)
 		return err
 	})
@@ -130,7 +130,7 @@ func TestWriteRollsBack(t *testing.T) {
 			var err error
 			func() {
 				defer func() { _ = recover() }()
-				err = s.Write(ctx, func(tx *sql.Tx) error {
+				err = s.Write(ctx, func(tx *Tx) error {
 					require.NoError(t, insertAccount(ctx, tx, "a"))
 					return tt.fn(cancel)
 				})
@@ -138,7 +138,7 @@ func TestWriteRollsBack(t *testing.T) {
 			require.ErrorIs(t, err, tt.want)
 			assert.Zero(t, accounts(t, s))
 			// The one connection is free again.
-			require.NoError(t, s.Write(t.Context(), func(tx *sql.Tx) error { return insertAccount(t.Context(), tx, "b") }))
+			require.NoError(t, s.Write(t.Context(), func(tx *Tx) error { return insertAccount(t.Context(), tx, "b") }))
 		})
 	}
 }
@@ -152,7 +152,7 @@ func TestParallelWritersNeverSeeALock(t *testing.T) {
 	opts := DefaultOptions()
 	opts.Readers, opts.BusyTimeout = 1, time.Minute
 	s := open(t, dir)
-	require.NoError(t, s.Write(t.Context(), func(tx *sql.Tx) error { return insertAccount(t.Context(), tx, "a") }))
+	require.NoError(t, s.Write(t.Context(), func(tx *Tx) error { return insertAccount(t.Context(), tx, "a") }))
 	var group sync.WaitGroup
 	for range writers {
 		group.Go(func() {
@@ -162,7 +162,7 @@ func TestParallelWritersNeverSeeALock(t *testing.T) {
 			}
 			defer func() { assert.NoError(t, s.Close()) }()
 			for range each {
-				assert.NoError(t, s.Write(t.Context(), func(tx *sql.Tx) error { return count(t.Context(), tx) }))
+				assert.NoError(t, s.Write(t.Context(), func(tx *Tx) error { return count(t.Context(), tx) }))
 			}
 		})
 	}
@@ -174,7 +174,7 @@ func TestParallelWritersNeverSeeALock(t *testing.T) {
 
 // count reads before it writes: in a deferred transaction, two of these at once
 // would end in "database is locked" whatever the busy timeout is.
-func count(ctx context.Context, tx *sql.Tx) error {
+func count(ctx context.Context, tx *Tx) error {
 	var n int
 	if err := tx.QueryRowContext(ctx, `SELECT coalesce(max(count), 0) FROM scans`).Scan(&n); err != nil {
 		return err
@@ -190,7 +190,7 @@ func TestCloseTwice(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, s.Close())
 	require.NoError(t, s.Close())
-	assert.Error(t, s.Write(t.Context(), func(*sql.Tx) error { return nil }))
+	assert.Error(t, s.Write(t.Context(), func(*Tx) error { return nil }))
 }
 
 func TestOptionsValidate(t *testing.T) {

@@ -63,6 +63,7 @@ func serve(conn *sandbox.Conn, decode decoder) error {
 	if err := send(conn, preprocess.DecodeReply{}); err != nil {
 		return err
 	}
+	bound := sync.OnceFunc(boundHeap)
 	for {
 		message, files, err := conn.Receive()
 		if errors.Is(err, io.EOF) {
@@ -71,7 +72,7 @@ func serve(conn *sandbox.Conn, decode decoder) error {
 		if err != nil {
 			return err
 		}
-		boundHeap()
+		bound()
 		reply := answer(message, files, decode)
 		sandbox.CloseAll(files)
 		if err := send(conn, reply); err != nil {
@@ -155,8 +156,7 @@ func send(conn *sandbox.Conn, reply preprocess.DecodeReply) error {
 }
 
 // boundHeap makes the collector work harder before the address space runs out.
-// The limit is read anew with each file: the server sets it while the child
-// starts.
+// It waits for the first file: the server sets the limit while the child starts.
 func boundHeap() {
 	var space unix.Rlimit
 	if unix.Getrlimit(unix.RLIMIT_AS, &space) == nil && space.Cur < 1<<40 {
