@@ -34,7 +34,7 @@ func (b *buffer) reduce(frame preprocess.Frame, by int) {
 		}
 		whole := uint32(by * by * lumaScale) //nolint:gosec // by is at most a frame's side
 		for x, s := range b.sum {
-			row[x] = byte(s / whole)
+			row[x] = byte(s / whole) //nolint:gosec // a mean of bytes
 		}
 	}
 }
@@ -61,7 +61,7 @@ func luma(sum []uint32, row []byte, by int) {
 func halve(out, upper, lower []byte) {
 	for x := range out {
 		u, l := upper[x*6:][:6], lower[x*6:][:6]
-		out[x] = byte((lumaRed*(uint32(u[0])+uint32(u[3])+uint32(l[0])+uint32(l[3])) +
+		out[x] = byte((lumaRed*(uint32(u[0])+uint32(u[3])+uint32(l[0])+uint32(l[3])) + //nolint:gosec // a mean of bytes
 			lumaGreen*(uint32(u[1])+uint32(u[4])+uint32(l[1])+uint32(l[4])) +
 			lumaBlue*(uint32(u[2])+uint32(u[5])+uint32(l[2])+uint32(l[5]))) / (4 * lumaScale))
 	}
