@@ -8,10 +8,10 @@ import numpy as np
 
 from blend import self_blend
 from detect import YuNet
-from vision import detector as network
 from vision import gather
 from vision.augment import recompress, scale, tone
 from vision.canonical import canonical, compress, shrink
+from vision.shortcuts import sharpness
 
 SIZE = 160  # pixels, side of the crop the model takes
 MARGIN = 1.3  # side of the crop over the longer side of the face box
@@ -139,9 +139,9 @@ def crops(item):
     return np.stack([face_crop(pixels, face, SIZE) for pixels, face in conditions(item)])
 
 
-def score(model, item):
+def score(run, item):
     """The logit under each condition."""
-    return list(map(float, network.logits(model, crops(item))))
+    return list(map(float, run(crops(item))))
 
 
 def check_row(item):
@@ -150,5 +150,5 @@ def check_row(item):
 
 
 def seen(item):
-    """The pixels under each condition, for the classifier that sees no content."""
-    return crops(item)
+    """What the classifier that sees no content is given, under each condition."""
+    return [sharpness(crop) for crop in crops(item)]

@@ -33,19 +33,20 @@ def cut(pixels, side, random):
 
 
 def tone(pixels, random):
-    """Contrast and brightness."""
-    return np.clip(pixels * random.uniform(0.8, 1.2) + random.uniform(-12, 12), 0, 255).astype(np.uint8)
+    """Contrast, white balance and brightness."""
+    gain = random.uniform(0.8, 1.2) * random.uniform(0.93, 1.07, 3)
+    return np.clip(pixels * gain.astype(np.float32) + random.uniform(-12, 12), 0, 255).astype(np.uint8)
 
 
-def tile_view(pixels, lossy, random):
-    """A random 224×224 view of a picture: compressed, scaled, cut off its grid, compressed, flipped.
+def tile_view(pixels, lossy, random, side=TILE):
+    """A random side×side view of a picture: compressed, scaled, cut off its grid, compressed, flipped.
 
     A lossless source first gets a lossy past, as nearly all photographs have
     one. Only the part that is needed is worked on.
     """
     factor = random.uniform(0.45, 1.0) if random.rand() < 0.7 else random.uniform(0.9, 1.25)
     factor = max(factor, min(1.0, SMALLEST / min(pixels.shape[:2])))
-    part = cut(pixels, int(TILE / factor) + 10, random)
+    part = cut(pixels, int(side / factor) + 10, random)
     if not lossy or random.rand() < 0.3:
         part = recompress(part, random, 75, 98)
     part = scale(part, factor, random)
@@ -54,5 +55,5 @@ def tile_view(pixels, lossy, random):
         part = tone(part, random)
     if lossy is False or random.rand() < 0.85:
         part = recompress(np.ascontiguousarray(part), random, 55, 97)
-    part = cut(pad(part), TILE, random)
+    part = cut(pad(part, side), side, random)
     return np.ascontiguousarray(part[:, ::-1]) if random.rand() < 0.5 else part

@@ -36,13 +36,15 @@ class Convolution(nn.Module):
         self.relu6 = relu6
         total = max((-(-size // stride) - 1) * stride + kernel - size, 0)
         self.padding = (total // 2, total - total // 2) * 2
+        if total % 2 == 0:  # the convolution pads by itself, without a copy of its input
+            self.conv.padding, self.padding = (total // 2,) * 2, (0,) * 4
 
     def forward(self, x):
         """Convolves x, N×C×H×W; the side must be the one the module was built for."""
         if any(self.padding):
             x = F.pad(x, self.padding)
         x = self.conv(x)
-        return F.hardtanh(x, 0.0, 6.0) if self.relu6 else x
+        return F.hardtanh_(x, 0.0, 6.0) if self.relu6 else x
 
 
 class Backbone(nn.Module):
@@ -53,12 +55,16 @@ class Backbone(nn.Module):
         self.layers, self.inputs = nn.ModuleList(layers), inputs
 
     def forward(self, x):
-        """Runs the layers; each takes one earlier output, or adds two of them."""
+        """The last feature map."""
+        return self.outputs(x)[-1]
+
+    def outputs(self, x):
+        """What every layer gives, x itself first; each takes one earlier output, or adds two of them."""
         done = [x]
         for layer, arguments in zip(self.layers, self.inputs):
             values = [done[a] for a in arguments]
             done.append(layer(values[0]) if len(values) == 1 else values[0] + values[1])
-        return done[-1]
+        return done
 
 
 class TensorFlowLite:

@@ -42,6 +42,16 @@ def session(path):
     return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
 
 
+def runner(path, batch=6):
+    """A function from uint8 rows to their log-odds by the graph."""
+    graph = session(path)
+
+    def run(rows):
+        return np.concatenate([graph.run(None, {"pixels": rows[i : i + batch]})[0] for i in range(0, len(rows), batch)])
+
+    return run
+
+
 def verify(detector, path, rows):
     """Compares with PyTorch at batch 1 and 4, prints the table, fails beyond the tolerance."""
     served, graph = Served(detector).eval(), session(path)

@@ -22,14 +22,19 @@ def groups(items):
     for item in items:
         if item.made:
             continue
-        roots = sorted([find(("repository", item.repository)), find(("generator", item.label, item.generator))])
+        roots = sorted([find(("repository", item.repository)), find(("generator", item.label, item.family or item.generator))])
         parent[roots[1]] = roots[0]
     return [find(("repository", item.repository)) for item in items]
 
 
-def folds(items, count):
+def repositories(items):
+    """The group of each item: its repository alone; inside() keeps generators apart."""
+    return [("repository", item.repository) for item in items]
+
+
+def folds(items, count, group=groups):
     """A fold for each item: groups are kept whole, both classes spread evenly, big groups first."""
-    group_of = groups(items)
+    group_of = group(items)
     sizes = {}
     for item, group in zip(items, group_of):
         sizes.setdefault(group, np.zeros(2))[item.fake] += not item.made
@@ -41,6 +46,17 @@ def folds(items, count):
         chosen[group] = int(growth.argmin())
         load[chosen[group]] += share
     return np.array([chosen[group] for group in group_of])
+
+
+def source(item):
+    """What may not be trained on where it is judged, in whichever repository: a generator, or a source of genuine media."""
+    return item.label, item.family or item.generator
+
+
+def inside(items, fold_of, fold):
+    """Rows to train on for a fold: the other folds, less everything that shares a source with what is judged."""
+    judged = {source(i) for i, k in zip(items, fold_of) if k == fold and not i.made}
+    return np.array([n for n, (i, k) in enumerate(zip(items, fold_of)) if k != fold and (i.made or source(i) not in judged)])
 
 
 def sampling_weights(items):

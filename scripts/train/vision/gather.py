@@ -50,6 +50,12 @@ class Item:
     facts: list = field(default_factory=list)  # what the shortcut classifier may see
     face: list = field(default_factory=list)  # box and landmarks, for the face model
     made: bool = False  # a fake that the training script makes from a genuine item
+    whole: bool = False  # whether the file is as it was published, not saved anew by an archive
+    family: str = ""  # name that generators too much alike to be split share; empty where the generator's own will do
+    judged: bool = True  # whether its scores are wanted
+    traits: list = field(default_factory=list)  # size and sharpness under each condition
+    views: np.ndarray | None = field(default=None, compare=False)  # training views, where they are made beforehand
+    rank: int = 0  # among those of its repository and generator, in an order that a hash decides
 
     @property
     def fake(self):
@@ -85,9 +91,26 @@ def folder_items(root, archive):
                     yield Item(path, *description)
 
 
-def listed(work, names):
-    """Every item of the archives, in a fixed order."""
-    found = []
+def collected(root, medium="image"):
+    """The items of one medium that scripts/train/gather left in root."""
+    with open(root / "manifest.tsv", newline="") as file:
+        for row in csv.DictReader(file, delimiter="\t"):
+            if row["medium"] == medium:
+                yield Item(
+                    root / row["path"], row["label"], row["system"], row["repository"],
+                    row["commit"], row["licence"], row["sha256"], whole=True,
+                )
+
+
+def held_out(root, medium="image"):
+    """How many files of one medium scripts/train/gather dropped as held out."""
+    with open(root / "counts.tsv", newline="") as file:
+        return sum(int(row["held out"]) for row in csv.DictReader(file, delimiter="\t") if row["medium"] == medium)
+
+
+def listed(work, names, more=None):
+    """Every item, in a fixed order: whole files first, so that the archives' excerpts of them count as duplicates."""
+    found = list(collected(more)) if more else []
     for name in names:
         root = Path(work, "raw", name)
         found += manifest_items(root) if (root / "MANIFEST.tsv").exists() else folder_items(root, name)
@@ -129,7 +152,7 @@ def still(item):
         image = Image.open(item.path)
         if image.format == "GIF":
             return None
-        item.lossy = image.format in ("JPEG", "MPO", "WEBP") and not resaved(image)
+        item.lossy = image.format in ("JPEG", "MPO", "WEBP") and (item.whole or not resaved(image))
         table = float(np.mean(image.quantization[0])) if getattr(image, "quantization", None) else 0.0
         item.facts = [*image.size, table, item.path.stat().st_size, float(image.format == "PNG")]
         return rgb(image)
@@ -149,6 +172,15 @@ def frames(item, count):
             found.append(cv2.cvtColor(frame, cv2.COLOR_BGR2RGB))
     clip.release()
     return found
+
+
+def ranked(items):
+    """Sets the rank of each item: neighbours in a folder are alike, so a hash decides, not the name."""
+    count = Counter()
+    for item in sorted(items, key=lambda i: i.original or hashlib.sha256(i.path.name.encode()).hexdigest()):
+        item.rank = count[item.repository, item.generator]
+        count[item.repository, item.generator] += 1
+    return items
 
 
 def pictures(item, count=1):

@@ -6,6 +6,7 @@ the model, with SIZE, view, score, seen and check_row.
 
 import copy
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -15,6 +16,7 @@ import torch
 
 from vision import card, crossval, export, figures, report, shortcuts
 from vision.detector import Detector
+from vision.folds import folds, groups
 
 SPLIT = "repositories and generators left out, {} of five folds"
 CONDITIONS = ("clean", "JPEG q60 at no more than 768 pixels")
@@ -36,6 +38,8 @@ class Study:
     fold_seed: int  # of the first fold; the others count on from it
     views: int  # random views of each item, for the probe
     folds: tuple  # those of the five that are run: each costs as much as the final model
+    groups: Callable = groups  # what the folds keep whole
+    taps: tuple = ()  # layers of the backbone whose outputs the head sees besides the last
 
     def kept(self, work, suffix):
         """The file of an intermediate result."""
@@ -44,10 +48,10 @@ class Study:
 
 def cross_validate(study, plain, items, features, work):
     """Out-of-fold scores of the items of the folds that are run; returns those items too."""
-    fold_of, total, rows, scores = crossval.folds(items, crossval.FOLDS), 0.0, [], []
+    fold_of, total, rows, scores = folds(items, crossval.FOLDS, study.groups), 0.0, [], []
     for fold in study.folds:
         path = study.kept(work, f"fold{fold}.npz")
-        result = card.keep(path, lambda: crossval.score_fold(plain, items, features, study, fold))
+        result = card.keep(path, lambda: crossval.score_fold(plain, items, features, study, fold, work))
         rows, scores = [*rows, *result["rows"]], [*scores, *result["scores"]]
         total += float(result["minutes"])
     return [items[i] for i in rows], {"scores": np.array(scores), "folds": fold_of[rows], "minutes": total}
@@ -67,8 +71,9 @@ def final_model(study, plain, items, features, path):
 
 def shortcut_rows(study, items):
     """What format, size, JPEG table and sharpness alone give away, on the folds that are run."""
-    items = [i for i in items if not i.made]
-    fold_of, views = crossval.folds(items, crossval.FOLDS), [study.data.seen(i) for i in items]
+    own = np.array([i.judged and not i.made for i in items])
+    fold_of, items = folds(items, crossval.FOLDS, study.groups)[own], [i for i, k in zip(items, own) if k]
+    views = [study.data.seen(i) for i in items]
     note = "a classifier of {} alone, no look at the content: what the files give away; the model sees pixels only"
     notes = [note.format("file size, picture size, JPEG table and sharpness"), note.format("size and sharpness")]
     rows = []
@@ -134,13 +139,19 @@ def write_model(study, folder, model, items, measured, training):
     })
 
 
-def run(study, options, items, dropped):
-    """Everything after gathering; goes on where an earlier run in the same work folder stopped."""
-    plain = Detector(options.weights / card.BACKBONE, study.data.SIZE)
+def untuned(study, options, items):
+    """The network before training, and what it makes of random views of the items."""
+    plain = Detector(options.weights / card.BACKBONE, study.data.SIZE, study.taps)
     features = card.keep(
         study.kept(options.work, "features.npz"),
         lambda: {"x": crossval.probe_set(plain, items, study.data.view, study.views, study.seed)},
     )["x"]
+    return plain, features
+
+
+def run(study, options, items, dropped):
+    """Everything after gathering; goes on where an earlier run in the same work folder stopped."""
+    plain, features = untuned(study, options, items)
     model, minutes = final_model(study, plain, items, features, study.kept(options.work, "model.pt"))
     scored, result = cross_validate(study, plain, items, features, options.work)
     measured = measure(study, items, scored, result)

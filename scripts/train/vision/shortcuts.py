@@ -8,7 +8,7 @@ import cv2
 import numpy as np
 from sklearn.ensemble import HistGradientBoostingClassifier
 
-from vision.folds import sampling_weights
+from vision.folds import inside, sampling_weights
 
 
 def sharpness(pixels):
@@ -17,14 +17,15 @@ def sharpness(pixels):
     return [float(np.log1p(cv2.Laplacian(luma, cv2.CV_32F).var())), float(luma.std()), *map(float, luma.shape)]
 
 
-def scores(items, pictures, fold_of, with_file):
-    """Out-of-fold log-odds from the given pictures, with what the file says or without."""
-    rows = np.array([sharpness(p) + (i.facts if with_file else []) for i, p in zip(items, pictures)])
+def scores(items, traits, fold_of, with_file):
+    """Out-of-fold log-odds from the sharpness of the pictures, with what the file says or without."""
+    rows = np.array([list(t) + (i.facts if with_file else []) for i, t in zip(items, traits)])
     labels, result = np.array([i.fake for i in items]), np.zeros(len(items))
     for fold in sorted(set(fold_of)):
-        inside = fold_of != fold
-        weights = sampling_weights([i for i, k in zip(items, inside) if k])
+        known = inside(items, fold_of, fold)
+        weights = sampling_weights([items[k] for k in known])
         model = HistGradientBoostingClassifier(max_iter=80, max_leaf_nodes=6, min_samples_leaf=20, random_state=0)
-        model.fit(rows[inside], labels[inside], sample_weight=weights * inside.sum())
-        result[~inside] = model.decision_function(rows[~inside])
+        model.fit(rows[known], labels[known], sample_weight=weights * len(known))
+        left = fold_of == fold
+        result[left] = model.decision_function(rows[left])
     return result

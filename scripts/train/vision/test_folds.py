@@ -1,0 +1,72 @@
+"""Tests of the folds, and of the shuffling of blocks."""
+
+import unittest
+from pathlib import Path
+
+import numpy as np
+
+from vision.detector import BLOCK, shuffled
+from vision.folds import folds, groups, inside, repositories
+from vision.gather import Item
+
+
+def picture(label, generator, repository, family="", made=False):
+    """An item without a file."""
+    return Item(Path("none"), label, generator, repository, "", "", family=family, made=made)
+
+
+ITEMS = [
+    picture("fake", "flux1-dev", "a", "flux1"), picture("fake", "sdxl", "a"), picture("fake", "flux1-schnell", "b", "flux1"),
+    picture("fake", "kolors", "b"), picture("real", "camera", "c", "c"), picture("real", "camera", "d", "d"),
+    picture("real", "COCO", "d"), picture("real", "COCO", "e"),
+]
+
+
+class Folds(unittest.TestCase):
+    """What may stand on both sides of a split, and what may not."""
+
+    def test_groups_join_repositories_that_share_a_family(self):
+        """The stricter grouping makes one group of a chain of repositories."""
+        found = groups(ITEMS)
+        self.assertEqual(found[0], found[3])
+        self.assertEqual(found[5], found[7])
+        self.assertNotEqual(found[4], found[5])
+
+    def test_a_repository_is_in_one_fold(self):
+        """By repository alone, each repository is in one fold."""
+        for group in (groups, repositories):
+            fold_of = folds(ITEMS, 2, group)
+            for name in "abcde":
+                self.assertEqual(len({int(k) for k, i in zip(fold_of, ITEMS) if i.repository == name}), 1)
+
+    def test_nothing_judged_is_trained_on(self):
+        """Neither a repository nor a family of the fold is among what is trained on; the rest is."""
+        fold_of = np.array([0, 0, 1, 1, 0, 1, 1, 0])
+        self.assertEqual(list(inside(ITEMS, fold_of, 0)), [3, 5])
+        self.assertEqual(list(inside(ITEMS, fold_of, 1)), [1, 4])
+
+    def test_made_fakes_follow_their_repository(self):
+        """Fakes that the script made are no generator that could leak."""
+        made = [*ITEMS, picture("fake", "blended", "c", made=True), picture("fake", "blended", "d", made=True)]
+        self.assertEqual(list(inside(made, np.array([0, 0, 1, 1, 0, 1, 1, 0, 0, 1]), 0)), [3, 5, 9])
+
+
+class Shuffling(unittest.TestCase):
+    """Blocks move, pixels stay."""
+
+    def test_blocks_are_kept_whole(self):
+        """Every block of the input is in the output once, and each picture has the same order."""
+        side = 2 * BLOCK
+        one = np.repeat(np.repeat(np.arange(4, dtype=np.uint8).reshape(2, 2), BLOCK, 0), BLOCK, 1)
+        rows = np.stack([one, one + 10])[..., None].repeat(3, 3)
+        found = shuffled(rows, np.random.RandomState(1))
+        self.assertEqual(found.shape, (2, side, side, 3))
+        corners = found[0, ::BLOCK, ::BLOCK, 0]
+        self.assertEqual(sorted(corners.ravel()), [0, 1, 2, 3])
+        self.assertFalse(np.array_equal(corners, one[::BLOCK, ::BLOCK]))
+        self.assertTrue(np.array_equal(found[0], corners.repeat(BLOCK, 0).repeat(BLOCK, 1)[..., None].repeat(3, 2)))
+        self.assertTrue(np.array_equal(found[1], found[0] + 10))
+
+
+if __name__ == "__main__":
+    unittest.main()
