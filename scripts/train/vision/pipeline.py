@@ -120,7 +120,7 @@ def write_report(study, path, scored, result, measured):
     text += report.measurements(rows) + "\n" + report.points(points)
     text += "\n## Fake\n\n" + report.per_source(scored, chances, points, 1)
     text += "\n## Genuine\n\n" + report.per_source(scored, chances, points, 0)
-    text += "\n## Folds\n\n" + report.per_fold(scored, result["folds"], result["scores"][:, 0])
+    text += "\n## Folds\n\n" + report.per_fold(scored, result["folds"], result["scores"])
     path.write_text(text)
 
 
@@ -129,7 +129,8 @@ def write_model(study, folder, model, items, measured, training):
     folder.mkdir(parents=True, exist_ok=True)
     size = study.data.SIZE
     export.export(model, folder / "model.onnx", size)
-    rows = np.stack([study.data.check_row(items[k]) for k in np.linspace(0, len(items) - 1, 20).astype(int)])
+    judged = [i for i in items if i.judged]
+    rows = np.stack([study.data.check_row(judged[k]) for k in np.linspace(0, len(judged) - 1, 20).astype(int)])
     export.verify(model, folder / "model.onnx", rows)
     calibration, points, rows = measured
     card.write(folder, size, {

@@ -1,6 +1,7 @@
 """The tables of RESULTS.md."""
 
 import numpy as np
+from sklearn.metrics import roc_auc_score
 
 HEADER = """# {title}
 
@@ -50,12 +51,15 @@ def per_source(items, chances, table, fake):
     return "\n".join(lines) + "\n"
 
 
-def per_fold(items, fold_of, logits):
-    """Spread of the logits fold by fold: they must be on one scale to be pooled."""
-    fake = np.array([i.fake for i in items])
-    lines = ["| fold | real | fake | mean logit of real | of fake | deviation |", "|---|---|---|---|---|---|"]
+def per_fold(items, fold_of, scores):
+    """AUC of every condition fold by fold, and the spread of the first one's logits: to be pooled they must be on one scale."""
+    fake, logits = np.array([i.fake for i in items]), scores[:, 0]
+    lines = ["| fold | real | fake | AUC | mean logit of real | of fake | deviation |", "|---|---|---|---|---|---|---|"]
     for fold in sorted(set(fold_of)):
         own = fold_of == fold
         real, other = logits[own & (fake == 0)], logits[own & (fake == 1)]
-        lines.append(f"| {fold} | {len(real)} | {len(other)} | {real.mean():+.2f} | {other.mean():+.2f} | {logits[own].std():.2f} |")
+        areas = " / ".join(f"{roc_auc_score(fake[own], column):.2f}" for column in scores[own].T)
+        lines.append(
+            f"| {fold} | {len(real)} | {len(other)} | {areas} | {real.mean():+.2f} | {other.mean():+.2f} | {logits[own].std():.2f} |"
+        )
     return "\n".join(lines) + "\n"
