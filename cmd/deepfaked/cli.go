@@ -23,7 +23,8 @@ type cli struct {
 	Models struct {
 		List   modelsList   `cmd:"" help:"List the models that would be used, with what was measured."`
 		Verify modelsVerify `cmd:"" help:"Check every model: card, checksum, shapes and self-test."`
-	} `cmd:"" help:"Look at models."`
+		Schema modelsSchema `cmd:"" help:"Print the JSON Schema of a model's card.json."`
+	} `cmd:"" help:"Look at models and bring more."`
 	Config configCommand `cmd:"" help:"Print the configuration in force, as a YAML file that --config takes."`
 	Decode decodeCommand `cmd:"" hidden:""`
 }
@@ -44,13 +45,13 @@ type logFlags struct {
 
 // dataFlag names the data folder.
 type dataFlag struct {
-	Data *string `env:"DEEPFAKED_DATA" placeholder:"DIR" help:"Folder of the database and of temporary files (default: ${data})."`
+	Data *string `env:"DEEPFAKED_DATA" placeholder:"DIR" help:"Folder of the database, of added models and of temporary files (default: ${data})."`
 }
 
 // engineFlags choose what judges, and on what.
 type engineFlags struct {
 	Provider    *string  `env:"DEEPFAKED_PROVIDER" placeholder:"NAME" help:"auto, cpu or cuda; cuda never falls back to the CPU (default: ${provider})."`
-	Models      []string `env:"DEEPFAKED_MODELS" sep:":" placeholder:"DIR" help:"Folder of further models; may be repeated, and is separated by colons in the environment (default: none)."`
+	Models      []string `env:"DEEPFAKED_MODELS" sep:":" placeholder:"DIR" help:"Folder of further models, besides those in the data folder; may be repeated, and is separated by colons in the environment (default: none)."`
 	ONNXRuntime *string  `name:"onnxruntime" env:"DEEPFAKED_ONNXRUNTIME" placeholder:"PATH" help:"ONNX Runtime's shared library (default: where set-up put it)."`
 	Sessions    *int     `env:"DEEPFAKED_SESSIONS" placeholder:"N" help:"ONNX Runtime sessions for each model (default: chosen by the provider)."`
 	Threads     *int     `env:"DEEPFAKED_THREADS" placeholder:"N" help:"Threads of a session (default: sessions times threads is the number of cores)."`
