@@ -55,7 +55,7 @@ func (c *Candidate) Install(dir string, replace bool) (string, error) {
 	if _, err := os.Lstat(target); err == nil && !replace {
 		return "", fmt.Errorf("the model %s %w, in %s", c.Card.Name, ErrInstalled, target)
 	}
-	if err := os.MkdirAll(dir, 0o750); err != nil {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", fmt.Errorf("make the models folder: %w", err)
 	}
 	work, err := os.MkdirTemp(dir, ".installing-")
@@ -84,7 +84,7 @@ func putBack(work, target string) error {
 }
 
 func (c *Candidate) write(folder string) error {
-	if err := os.Mkdir(folder, 0o750); err != nil {
+	if err := os.Mkdir(folder, 0o700); err != nil {
 		return err
 	}
 	if err := writeFile(filepath.Join(folder, c.Card.File), c.ONNX); err != nil {
@@ -100,7 +100,7 @@ func (c *Candidate) write(folder string) error {
 
 // writeFile writes a new file and waits until the disk has it.
 func writeFile(name string, data []byte) (err error) {
-	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o640)
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -116,15 +117,24 @@ func TestSchemaIsPrinted(t *testing.T) {
 // lyingModel is a copy of a built-in model with something changed on its card.
 func lyingModel(t *testing.T, name string, change func(*models.Card)) string {
 	t.Helper()
-	dir := t.TempDir()
+	dir := filepath.Join(t.TempDir(), "model")
+	require.NoError(t, writeLie(dir, name, change))
+	return dir
+}
+
+func writeLie(dir, name string, change func(*models.Card)) error {
 	builtin, err := models.LoadDir(filepath.Join("..", "..", "models", "builtin", "speech"))
-	require.NoError(t, err)
+	if err != nil {
+		return err
+	}
 	card := builtin[0].Card
+	card.Training.Sources = slices.Clone(card.Training.Sources)
 	card.Name, card.File = name, "model.onnx"
 	change(&card)
 	text, err := json.Marshal(card)
-	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(filepath.Join(dir, models.CardFile), text, 0o600))
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "model.onnx"), builtin[0].ONNX, 0o600))
-	return dir
+	if err != nil {
+		return err
+	}
+	return errors.Join(os.Mkdir(dir, 0o750), os.WriteFile(filepath.Join(dir, models.CardFile), text, 0o600),
+		os.WriteFile(filepath.Join(dir, "model.onnx"), builtin[0].ONNX, 0o600))
 }
