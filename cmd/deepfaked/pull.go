@@ -172,7 +172,7 @@ func downloadBar(w io.Writer, f catalogue.File) *progressbar.ProgressBar {
 		progressbar.OptionShowBytes(true), progressbar.OptionClearOnFinish())
 }
 
-// put converts the files, checks what comes out and installs it.
+// put converts or adapts the files, checks what comes out and installs it.
 func (p puller) put(ctx context.Context, cfg config.Config, e catalogue.Entry, source string, replace bool, to streams) error {
 	work, err := os.MkdirTemp("", "deepfaked-pull-")
 	if err != nil {
@@ -180,7 +180,12 @@ func (p puller) put(ctx context.Context, cfg config.Config, e catalogue.Entry, s
 	}
 	defer func() { _ = os.RemoveAll(work) }()
 	out := filepath.Join(work, e.Name)
-	if err := p.convert(ctx, e.Convert, source, out); err != nil {
+	if e.Adapt != nil {
+		err = adaptModel(cfg, e, source, out)
+	} else {
+		err = p.convert(ctx, e.Convert, source, out)
+	}
+	if err != nil {
 		return err
 	}
 	if err := copyLicences(source, out); err != nil {

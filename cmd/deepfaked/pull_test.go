@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"deepfaked/models"
+	"deepfaked/models/adapt"
 	"deepfaked/models/catalogue"
 	"deepfaked/models/convert"
 	"deepfaked/models/fetch"
@@ -183,6 +184,49 @@ func TestPullNeedsTheLicence(t *testing.T) {
 	assert.Contains(t, s.out, "EER 0.83 %")
 	call(t, "models", "pull", "--data", t.TempDir(), "asist").refused(t, exitFailed, "did you mean aasist")
 	call(t, "models", "pull", "--data", t.TempDir(), "yunet").refused(t, exitFailed, "yunet", "face-detection")
+}
+
+// TestPullAdapts: the entries that are published as ONNX become models without
+// Python. Their files are out of reach here: a graph of the same signature
+// stands for them, which gives the mean of its normalised input.
+func TestPullAdapts(t *testing.T) { //nolint:paralleltest // one ONNX Runtime in a process
+	graph, err := os.ReadFile(filepath.Join("testdata", "published.onnx"))
+	require.NoError(t, err)
+	all, err := catalogue.All()
+	require.NoError(t, err)
+	for _, name := range []string{"sieve", "community-forensics"} {
+		t.Run(name, func(t *testing.T) {
+			m := newMarket(t, http.NotFoundHandler())
+			entry, err := catalogue.Find(all, name)
+			require.NoError(t, err)
+			sum := sha256.Sum256(graph)
+			file := &entry.Files[0]
+			file.SHA256, file.Bytes, file.Mirror = hex.EncodeToString(sum[:]), int64(len(graph)), "folder/published.onnx"
+			m.entries, m.command.Name, m.command.Mirror = []catalogue.Entry{entry}, name, m.mirror
+			m.convert = nil // must not be called
+			require.NoError(t, os.WriteFile(filepath.Join(m.mirror, "folder", "published.onnx"), graph, 0o600))
+			said, err := m.buy(t)
+			require.NoError(t, err)
+			assert.Contains(t, said, "nobody here has run it")
+			verified := call(t, "models", "verify", "--provider", "cpu", "--data", m.data).ok(t)
+			assert.Contains(t, verified, name+": ok\n")
+			found, err := models.LoadDir(filepath.Join(m.data, "models"))
+			require.NoError(t, err)
+			assert.InDelta(t, normalised(entry.Adapt.Spec), found[0].Card.Golden.Output, 1e-4)
+			judged := call(t, "detect", "--provider", "cpu", "--json", "--data", m.data, write(t, "x.png", somePicture(t))).ok(t)
+			assert.Contains(t, judged, name)
+		})
+	}
+}
+
+// normalised is the mean of the self-test's row as the published graph sees it.
+func normalised(spec adapt.Spec) (mean float64) {
+	row := models.Row{U8: make([]byte, spec.Side*spec.Side*3)}
+	models.Golden{Pattern: "lcg"}.Fill(row)
+	for i, p := range row.U8 {
+		mean += (float64(p)/255 - spec.Mean[i%3]) / spec.Std[i%3]
+	}
+	return mean / float64(len(row.U8))
 }
 
 func TestCatalogueIsListed(t *testing.T) {

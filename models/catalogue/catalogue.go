@@ -23,6 +23,7 @@ type Entry struct {
 	Untested    bool        `json:"untested,omitempty"` // nobody who wrote this entry has run it
 	Licence     Licence     `json:"licence"`            // of the weights
 	Convert     string      `json:"convert,omitempty"`  // name of the conversion that makes a model folder of the files
+	Adapt       *Adaptation `json:"adapt,omitempty"`    // of what is published as ONNX; instead of a conversion
 	Files       []File      `json:"files"`
 }
 
@@ -75,7 +76,7 @@ func (e Entry) Usable() error {
 	switch {
 	case !e.Task.Judges():
 		return fmt.Errorf("%s can't be used by this version: its task is %s, and models judge pictures, faces or sound", e.Name, e.Task)
-	case e.Convert == "":
+	case e.Convert == "" && e.Adapt == nil:
 		return errors.New(e.Name + " can't be used by this version: nothing converts it")
 	}
 	return nil
