@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -34,10 +35,22 @@ func adaptModel(cfg config.Config, e catalogue.Entry, source, out string) error 
 	if err := os.Mkdir(out, 0o700); err != nil {
 		return err
 	}
-	if err := os.WriteFile(filepath.Join(out, model.Card.File), wrapped, 0o600); err != nil {
+	return writeInto(out, map[string][]byte{model.Card.File: wrapped, models.CardFile: append(text, '\n')})
+}
+
+// writeInto writes files to a folder, and never beside it.
+func writeInto(dir string, files map[string][]byte) (err error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(out, models.CardFile), append(text, '\n'), 0o600)
+	defer func() { err = errors.Join(err, root.Close()) }()
+	for name, data := range files {
+		if err := root.WriteFile(name, data, 0o600); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // selfTest runs a model on the row of its self-test, for a card that does not

@@ -151,6 +151,9 @@ func (p puller) get(ctx context.Context, e catalogue.Entry, mirror, source strin
 			err = fetch.Copy(file, filepath.Join(mirror, filepath.FromSlash(f.Mirror)), filepath.Join(source, f.Name), opts)
 		}
 		_ = bar.Exit()
+		if errors.Is(err, fetch.ErrNoNetwork) {
+			return fmt.Errorf("%w; --mirror DIR names a folder that has it as %s", err, f.Mirror)
+		}
 		if err != nil {
 			return err
 		}
@@ -207,14 +210,11 @@ func copyLicences(source, out string) error {
 	if err != nil {
 		return err
 	}
+	texts := map[string][]byte{}
 	for _, name := range names {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			return err
-		}
-		if err := os.WriteFile(filepath.Join(out, filepath.Base(name)), text, 0o600); err != nil { //nolint:gosec // G703: the names are of our catalogue
+		if texts[filepath.Base(name)], err = os.ReadFile(name); err != nil {
 			return err
 		}
 	}
-	return nil
+	return writeInto(out, texts)
 }

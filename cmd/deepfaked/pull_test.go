@@ -141,6 +141,7 @@ func TestPullIsRefused(t *testing.T) { //nolint:paralleltest // one ONNX Runtime
 		"not accepted":  {func(m *market) { m.ask = func(string) (bool, error) { return false, nil } }, []string{"not accepted"}},
 		"wrong bytes":   {func(m *market) { m.entries[0].Files[0].SHA256 = "00" }, []string{"SHA-256", "not used"}},
 		"no such file":  {func(m *market) { m.entries[0].Files[0].URL += "x" }, []string{"404"}},
+		"no network":    {func(m *market) { m.entries[0].Files[0].URL = "http://127.0.0.1:1/x" }, []string{"127.0.0.1:1 could not be reached", "--mirror DIR", "folder/"}},
 		"not in mirror": {func(m *market) { m.command.Mirror = m.mirror }, []string{"the mirror has no", "folder"}},
 		"no Python":     {func(m *market) { m.convert = noPython(t) }, []string{"python3 was not found", "python3-venv"}},
 		"failed": {func(m *market) {

@@ -36,8 +36,8 @@ func split(data []byte) (fields []field, err error) {
 		if n <= 0 || key>>3 == 0 || key>>3 > 1<<29 {
 			return nil, errWire
 		}
-		f := field{number: int(key >> 3)} //nolint:gosec // G115: bounded above
-		end := uint64(n)                  //nolint:gosec // G115: positive
+		f := field{number: int(key >> 3)}
+		end := uint64(n)
 		switch key & 7 {
 		case 0:
 			_, m := binary.Uvarint(data[n:])

@@ -7,7 +7,7 @@ import (
 )
 
 // ErrNoNetwork says that a host could not be reached at all.
-var ErrNoNetwork = errors.New("could not be reached: connect this machine to the network, or take the file from a mirror folder")
+var ErrNoNetwork = errors.New("could not be reached: connect this machine to the network, or take the file from a mirror")
 
 // ChecksumError says that a file is not the one that was asked for.
 type ChecksumError struct {
