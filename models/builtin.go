@@ -21,11 +21,15 @@ const (
 
 // Builtin reads the models that are embedded in the binary. There may be none.
 func Builtin() ([]*Model, error) {
-	found, err := loadAll(builtin, "builtin")
+	found, err := scan(builtin, "builtin")
 	if err != nil {
 		return nil, fmt.Errorf("built-in models: %w", err)
 	}
-	return found, nil
+	all, err := sound(found)
+	if err != nil {
+		return nil, fmt.Errorf("built-in models: %w", err)
+	}
+	return all, nil
 }
 
 // FaceCascade returns pigo's face detection cascade. It is an error when the

@@ -1,5 +1,7 @@
 package models
 
+import "slices"
+
 // Task is what a model judges or finds.
 type Task string
 
@@ -14,6 +16,13 @@ const (
 	// FaceDetection finds faces; it judges nothing.
 	FaceDetection Task = "face-detection"
 )
+
+// Judges reports whether models of the task can be used: whether a card may
+// have it.
+func (t Task) Judges() bool { return slices.Contains(judging, t) }
+
+// judging are the tasks that a card may have.
+var judging = []Task{ImageSynthesis, FaceManipulation, SpeechSynthesis}
 
 // CardFile is the name of the card inside a model folder.
 const CardFile = "card.json"

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path"
 )
 
@@ -18,9 +17,6 @@ const (
 	MaxCardBytes  = 1 << 20
 	MaxModelBytes = 1 << 30
 )
-
-// ErrNoModel says that a folder holds no model at all.
-var ErrNoModel = errors.New("no " + CardFile + " was found in the folder or in its subfolders")
 
 // Model is a card and the ONNX file that it speaks of, checked against each
 // other. It is safe to share; nobody may write to it.
@@ -31,15 +27,16 @@ type Model struct {
 
 // Load reads the model in the folder dir of fsys. The error wraps
 // fs.ErrNotExist when there is no card, and a *CardError when the card is wrong
-// or its file is not the one whose SHA-256 it names.
+// or its file is not the one whose SHA-256 it names. It names the model where
+// the card does.
 func Load(fsys fs.FS, dir string) (*Model, error) {
 	data, err := readFile(fsys, path.Join(dir, CardFile), MaxCardBytes)
 	if err != nil {
-		return nil, fmt.Errorf("model in %s: %w", dir, err)
+		return nil, err
 	}
 	card, err := Parse(data)
 	if err != nil {
-		return nil, fmt.Errorf("model in %s: %w", dir, err)
+		return nil, err
 	}
 	onnx, err := readFile(fsys, path.Join(dir, card.File), MaxModelBytes)
 	if err != nil {
@@ -47,7 +44,7 @@ func Load(fsys fs.FS, dir string) (*Model, error) {
 	}
 	if sum := sha256.Sum256(onnx); hex.EncodeToString(sum[:]) != card.SHA256 {
 		return nil, fmt.Errorf("model %s: %w", card.Name, wrong("sha256",
-			"does not match %s, whose SHA-256 is %x: the file is damaged or belongs to another card", card.File, sum))
+			"is not that of %s, which is %x: the file is damaged or belongs to another card; fetch both again", card.File, sum))
 	}
 	return &Model{Card: *card, ONNX: onnx}, nil
 }
@@ -64,6 +61,9 @@ func Parse(data []byte) (*Card, error) {
 		return nil, fmt.Errorf("%s: there is something after the end of the object", CardFile)
 	}
 	if err := card.Validate(); err != nil {
+		if namePattern.MatchString(card.Name) {
+			err = fmt.Errorf("model %s: %w", card.Name, err)
+		}
 		return nil, err
 	}
 	return &card, nil
@@ -75,57 +75,6 @@ func jsonError(err error) error {
 		return wrong(t.Field, "is a JSON %s, which does not fit %s", t.Value, t.Type)
 	}
 	return fmt.Errorf("%s: not valid JSON: %w", CardFile, err)
-}
-
-// LoadDir reads an operator's models: dir is one model's folder or a folder of
-// such folders. Subfolders without a card are passed over; the error wraps
-// ErrNoModel when none has one.
-func LoadDir(dir string) ([]*Model, error) {
-	if _, err := os.Stat(dir); err != nil {
-		return nil, fmt.Errorf("models folder: %w", err) // which names it
-	}
-	fsys := os.DirFS(dir)
-	if _, err := fs.Stat(fsys, CardFile); err == nil {
-		model, err := Load(fsys, ".")
-		if err != nil {
-			return nil, fmt.Errorf("models folder %s: %w", dir, err)
-		}
-		return []*Model{model}, nil
-	}
-	found, err := loadAll(fsys, ".")
-	if err == nil && len(found) == 0 {
-		err = ErrNoModel
-	}
-	if err != nil {
-		return nil, fmt.Errorf("models folder %s: %w", dir, err)
-	}
-	return found, nil
-}
-
-// loadAll reads every model in the subfolders of dir, in their names' order.
-func loadAll(fsys fs.FS, dir string) ([]*Model, error) {
-	entries, err := fs.ReadDir(fsys, dir)
-	if err != nil {
-		return nil, err
-	}
-	var found []*Model
-	names := make(map[string]string, len(entries))
-	for _, entry := range entries {
-		folder := path.Join(dir, entry.Name())
-		if _, err := fs.Stat(fsys, path.Join(folder, CardFile)); err != nil {
-			continue
-		}
-		model, err := Load(fsys, folder)
-		if err != nil {
-			return nil, err
-		}
-		if other, ok := names[model.Card.Name]; ok {
-			return nil, fmt.Errorf("the models in %s and %s are both named %s", other, folder, model.Card.Name)
-		}
-		names[model.Card.Name] = folder
-		found = append(found, model)
-	}
-	return found, nil
 }
 
 // readFile reads a regular file of at most limit bytes.

@@ -104,11 +104,11 @@ func checkTraining(c *Card) error {
 func checkLicences(c *Card) error {
 	switch {
 	case c.Licences.Code == "":
-		return wrong("licences.code", "must not be empty")
+		return wrong("licences.code", "is missing: name the licence, by its SPDX identifier where it has one")
 	case c.Licences.Weights == "":
-		return wrong("licences.weights", "must not be empty")
+		return wrong("licences.weights", "is missing: name the licence, by its SPDX identifier where it has one")
 	case c.Licences.Data == "":
-		return wrong("licences.data", "must not be empty")
+		return wrong("licences.data", "is missing: name the licence, by its SPDX identifier where it has one")
 	}
 	return nil
 }

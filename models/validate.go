@@ -44,8 +44,7 @@ func checkIdentity(c *Card) error {
 	case c.Version == "" || len(c.Version) > 64:
 		return wrong("version", "must have 1 to 64 characters")
 	}
-	judging := []Task{ImageSynthesis, FaceManipulation, SpeechSynthesis}
-	if !slices.Contains(judging, c.Task) {
+	if !c.Task.Judges() {
 		return wrong("task", "is %q, it must be one of %q", c.Task, judging)
 	}
 	return nil

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Write the tiny ONNX graphs that inference/ort is tested with, and its probe.
+"""Write the tiny ONNX graphs that inference/ort and cmd/deepfaked are tested with, and the probe.
 
 They are committed; run this only to change them (needs the onnx package):
     python3 scripts/test-models.py inference/ort
@@ -46,6 +46,10 @@ def main(folder):
          [tensor("x", T.UINT8, [1, 4, 4, 3])], [tensor("y", T.FLOAT, [1, 1])])
     save(folder, "two-inputs", [h.make_node("Add", ["x", "w"], ["y"])],
          [tensor("x", T.FLOAT, ["n"]), tensor("w", T.FLOAT, ["n"])], [tensor("y", T.FLOAT, ["n"])])
+    save(pathlib.Path("cmd/deepfaked/testdata"), "published",
+         [h.make_node("ReduceMean", ["pixel_values"], ["m"], axes=[1, 2, 3], keepdims=0), one,
+          h.make_node("Unsqueeze", ["m", "one"], ["logits"])],
+         [tensor("pixel_values", T.FLOAT, ["n", 3, 384, 384])], [tensor("logits", T.FLOAT, ["n", 1])])
     save(folder.parent, "probe", [h.make_node("Add", ["x", "x"], ["y"])],
          [tensor("x", T.FLOAT, [1])], [tensor("y", T.FLOAT, [1])])
 

@@ -21,9 +21,13 @@ type cli struct {
 		Revoke keysRevoke `cmd:"" help:"Revoke a key."`
 	} `cmd:"" help:"Administer API keys."`
 	Models struct {
-		List   modelsList   `cmd:"" help:"List the models that would be used, with what was measured."`
-		Verify modelsVerify `cmd:"" help:"Check every model: card, checksum, shapes and self-test."`
-	} `cmd:"" help:"Look at models."`
+		List      modelsList      `cmd:"" help:"List the models that would be used, with what was measured."`
+		Verify    modelsVerify    `cmd:"" help:"Check every model: card, checksum, shapes and self-test."`
+		Add       modelsAdd       `cmd:"" help:"Check a model folder and add it to the data folder, where the service finds it."`
+		Catalogue modelsCatalogue `cmd:"" help:"List published detectors that pull can get."`
+		Pull      modelsPull      `cmd:"" help:"Get a published detector: show its licence, download, convert, check and add it."`
+		Schema    modelsSchema    `cmd:"" help:"Print the JSON Schema of a model's card.json."`
+	} `cmd:"" help:"Look at models and bring more."`
 	Config configCommand `cmd:"" help:"Print the configuration in force, as a YAML file that --config takes."`
 	Decode decodeCommand `cmd:"" hidden:""`
 }
@@ -44,17 +48,16 @@ type logFlags struct {
 
 // dataFlag names the data folder.
 type dataFlag struct {
-	Data *string `env:"DEEPFAKED_DATA" placeholder:"DIR" help:"Folder of the database and of temporary files (default: ${data})."`
+	Data *string `env:"DEEPFAKED_DATA" placeholder:"DIR" help:"Folder of the database, of added models and of temporary files (default: ${data})."`
 }
 
 // engineFlags choose what judges, and on what.
 type engineFlags struct {
-	Provider    *string  `env:"DEEPFAKED_PROVIDER" placeholder:"NAME" help:"auto, cpu or cuda; cuda never falls back to the CPU (default: ${provider})."`
-	Models      []string `env:"DEEPFAKED_MODELS" sep:":" placeholder:"DIR" help:"Folder of further models; may be repeated, and is separated by colons in the environment (default: none)."`
-	ONNXRuntime *string  `name:"onnxruntime" env:"DEEPFAKED_ONNXRUNTIME" placeholder:"PATH" help:"ONNX Runtime's shared library (default: where set-up put it)."`
-	Sessions    *int     `env:"DEEPFAKED_SESSIONS" placeholder:"N" help:"ONNX Runtime sessions for each model (default: chosen by the provider)."`
-	Threads     *int     `env:"DEEPFAKED_THREADS" placeholder:"N" help:"Threads of a session (default: sessions times threads is the number of cores)."`
-	Children    *int     `name:"decoders" env:"DEEPFAKED_DECODERS" placeholder:"N" help:"Decoder processes (default: one for each core)."`
+	runtimeFlags
+	Models   []string `env:"DEEPFAKED_MODELS" sep:":" placeholder:"DIR" help:"Folder of further models, besides those in the data folder; may be repeated, and is separated by colons in the environment (default: none)."`
+	Sessions *int     `env:"DEEPFAKED_SESSIONS" placeholder:"N" help:"ONNX Runtime sessions for each model (default: chosen by the provider)."`
+	Threads  *int     `env:"DEEPFAKED_THREADS" placeholder:"N" help:"Threads of a session (default: sessions times threads is the number of cores)."`
+	Children *int     `name:"decoders" env:"DEEPFAKED_DECODERS" placeholder:"N" help:"Decoder processes (default: one for each core)."`
 }
 
 func set[T any](field *T, flag *T) {
@@ -84,8 +87,7 @@ func check(c config.Config) error {
 }
 
 func (f engineFlags) lay(c *config.Config) {
-	set(&c.Provider, f.Provider)
-	set(&c.ONNXRuntime, f.ONNXRuntime)
+	f.runtimeFlags.lay(c)
 	set(&c.Inference.Sessions, f.Sessions)
 	set(&c.Inference.Threads, f.Threads)
 	set(&c.Decoder.Children, f.Children)

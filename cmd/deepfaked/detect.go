@@ -23,6 +23,7 @@ import (
 
 type detectCommand struct {
 	configFlags
+	dataFlag
 	engineFlags
 	JSON        bool     `name:"json" env:"DEEPFAKED_JSON" help:"Print a line of JSON for each file (default: a table)."`
 	Sensitivity string   `env:"DEEPFAKED_SENSITIVITY" default:"balanced" enum:"strict,balanced,sensitive" placeholder:"LEVEL" help:"strict (fewer false positives), balanced or sensitive (fewer false negatives) (default: balanced)."`
@@ -43,7 +44,7 @@ type judged struct {
 func (c *detectCommand) run(ctx context.Context, to streams) error {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	cfg, err := settings(c.configFlags, c.engineFlags)
+	cfg, err := settings(c.configFlags, c.dataFlag, c.engineFlags)
 	if err != nil {
 		return err
 	}

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"runtime"
 	"time"
@@ -28,32 +27,6 @@ type engine struct {
 	cards    []models.Card
 	provider string
 	closers
-}
-
-// loadModels reads the built-in models and those of the operator's folders.
-func loadModels(cfg config.Config) ([]*models.Model, error) {
-	all, err := models.Builtin()
-	if err != nil {
-		return nil, err // it says that they are built in
-	}
-	for _, dir := range cfg.Models {
-		own, err := models.LoadDir(dir)
-		if err != nil {
-			return nil, err // it names the folder
-		}
-		all = append(all, own...)
-	}
-	seen := map[string]bool{}
-	for _, m := range all {
-		if n := m.Card.Preprocessing.WindowSamples; m.Card.Task == models.SpeechSynthesis && n != cfg.Limits.Samples {
-			return nil, fmt.Errorf("the model %s listens to windows of %d samples, but limits.samples is %d: they must agree", m.Card.Name, n, cfg.Limits.Samples)
-		}
-		if seen[m.Card.Name] {
-			return nil, fmt.Errorf("two models are called %s; a name must be unique", m.Card.Name)
-		}
-		seen[m.Card.Name] = true
-	}
-	return all, nil
 }
 
 // openEngine starts everything that judges. The caller closes it.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -14,40 +15,67 @@ import (
 
 type modelsList struct {
 	configFlags
+	dataFlag
 	engineFlags
 }
 
 type modelsVerify struct {
 	configFlags
+	dataFlag
 	engineFlags
 }
 
+type modelsSchema struct{}
+
 // settings are the configuration with the flags laid over it.
-func settings(flags configFlags, engine engineFlags) (config.Config, error) {
+func settings(flags configFlags, data dataFlag, engine engineFlags) (config.Config, error) {
 	cfg, err := flags.load()
 	if err != nil {
 		return cfg, err
 	}
+	set(&cfg.Data, data.Data)
 	engine.lay(&cfg)
 	return cfg, check(cfg)
 }
 
-func (c *modelsList) run(_ context.Context, to streams) error {
-	cfg, err := settings(c.configFlags, c.engineFlags)
-	if err != nil {
-		return err
-	}
-	loaded, err := loadModels(cfg)
-	if err != nil {
-		return err
-	}
-	table := tabwriter.NewWriter(to.out, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintln(table, "NAME\tVERSION\tTASK\tMEASURED ON UNSEEN SOURCES\tLICENCE OF THE WEIGHTS")
-	for _, m := range loaded {
-		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", m.Card.Name, m.Card.Version, m.Card.Task, summary(m.Card), m.Card.Licences.Weights)
-	}
-	return table.Flush()
+func (c *modelsSchema) run(_ context.Context, to streams) error {
+	_, err := to.out.Write(models.CardSchema())
+	return err
 }
+
+func (c *modelsList) run(_ context.Context, to streams) error {
+	cfg, err := settings(c.configFlags, c.dataFlag, c.engineFlags)
+	if err != nil {
+		return err
+	}
+	found, err := findModels(cfg)
+	if err != nil {
+		return err
+	}
+	failed := 0
+	table := tabwriter.NewWriter(to.out, 0, 0, 2, ' ', 0)
+	_, _ = fmt.Fprintln(table, "NAME\tVERSION\tTASK\tMEASURED ON UNSEEN SOURCES\tLICENCE OF THE WEIGHTS\tFOLDER")
+	for _, f := range found {
+		if f.Err != nil {
+			failed++
+			_, _ = fmt.Fprintln(to.err, "deepfaked:", oneLine(f.Err))
+			continue
+		}
+		c := f.Model.Card
+		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", c.Name, c.Version, c.Task, summary(c), c.Licences.Weights, f.Folder)
+	}
+	return errors.Join(table.Flush(), quietly(failed))
+}
+
+// quietly fails where something failed that has been reported.
+func quietly(failed int) error {
+	if failed > 0 {
+		return errQuiet
+	}
+	return nil
+}
+
+func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }
 
 // summary is the first measurement of a card, which is the one on clean media.
 func summary(c models.Card) string {
@@ -59,11 +87,11 @@ func summary(c models.Card) string {
 }
 
 func (c *modelsVerify) run(_ context.Context, to streams) error {
-	cfg, err := settings(c.configFlags, c.engineFlags)
+	cfg, err := settings(c.configFlags, c.dataFlag, c.engineFlags)
 	if err != nil {
 		return err
 	}
-	loaded, err := loadModels(cfg)
+	found, err := findModels(cfg)
 	if err != nil {
 		return err
 	}
@@ -73,19 +101,25 @@ func (c *modelsVerify) run(_ context.Context, to streams) error {
 	}
 	defer func() { _ = env.Close() }()
 	failed := 0
-	for _, m := range loaded {
-		verdict := "ok"
-		if err := verify(env, m); err != nil {
-			verdict, failed = strings.ReplaceAll(err.Error(), "\n", "; "), failed+1
+	for _, f := range found {
+		label := f.Folder
+		if f.Model != nil {
+			label = f.Model.Card.Name
 		}
-		_, _ = fmt.Fprintf(to.out, "%s: %s\n", m.Card.Name, verdict)
+		if f.Err == nil {
+			f.Err = verify(env, f.Model)
+		}
+		verdict := "ok"
+		if f.Err != nil {
+			verdict, failed = oneLine(f.Err), failed+1
+		}
+		_, _ = fmt.Fprintf(to.out, "%s: %s\n", label, verdict)
 	}
-	if failed > 0 {
-		return errQuiet
-	}
-	return nil
+	return quietly(failed)
 }
 
+// verify runs the model's self-test; making the session compares its graph with
+// the card.
 func verify(env *ort.Environment, m *models.Model) error {
 	s, err := env.NewSession(m, maxBatch)
 	if err != nil {

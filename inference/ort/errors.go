@@ -19,12 +19,13 @@ var (
 // GraphError says that an ONNX graph is not the one that its card describes.
 type GraphError struct {
 	Model  string
-	Reason string
+	Field  string // of the card, as it is spelt there
+	Reason string // what the card says and what the graph has
 }
 
 // Error returns a sentence for the person who made the model.
 func (e *GraphError) Error() string {
-	return fmt.Sprintf("model %s: the graph does not fit the card: %s", e.Model, e.Reason)
+	return fmt.Sprintf("model %s: card.json: field %s: %s: correct the card or bring the file that it describes", e.Model, e.Field, e.Reason)
 }
 
 // GoldenError says that a model's self-test gave another number than its card
@@ -38,6 +39,6 @@ type GoldenError struct {
 
 // Error names the model and both numbers.
 func (e *GoldenError) Error() string {
-	return fmt.Sprintf("model %s: the self-test in a batch of %d gave %g instead of %g (tolerance %g)",
-		e.Model, e.Batch, e.Got, e.Want, e.Tolerance)
+	return fmt.Sprintf("model %s: card.json: field golden.output: is %g, but the self-test in a batch of %d gave %g (tolerance %g): the file is another one, or computes something else here; don't use it",
+		e.Model, e.Want, e.Batch, e.Got, e.Tolerance)
 }

@@ -16,14 +16,14 @@ func checkGraph(model *models.Model) error {
 		return fmt.Errorf("model %s: read the graph: %w", card.Name, err)
 	}
 	if len(inputs) != 1 {
-		return &GraphError{card.Name, fmt.Sprintf("it has %d inputs, the card speaks of one", len(inputs))}
+		return &GraphError{card.Name, "input", fmt.Sprintf("speaks of one input, but the graph has %d inputs", len(inputs))}
 	}
-	reason := mismatch("input", inputs[0], card.Input)
+	field, reason := mismatch("input", inputs[0], card.Input)
 	if reason == "" {
-		reason = mismatch("output", named(outputs, card.Output.Name), card.Output)
+		field, reason = mismatch("output", named(outputs, card.Output.Name), card.Output)
 	}
 	if reason != "" {
-		return &GraphError{card.Name, reason}
+		return &GraphError{card.Name, field, reason}
 	}
 	return nil
 }
@@ -39,21 +39,21 @@ func named(infos []ort.InputOutputInfo, name string) ort.InputOutputInfo {
 	return ort.InputOutputInfo{}
 }
 
-// mismatch says how a tensor of the graph differs from the card's; empty when it
-// does not.
-func mismatch(what string, graph ort.InputOutputInfo, card models.Tensor) string {
+// mismatch says in which field the card differs from a tensor of the graph, and
+// how; both are empty when it does not.
+func mismatch(what string, graph ort.InputOutputInfo, card models.Tensor) (field, reason string) {
 	elements := map[string]ort.TensorElementDataType{
 		"uint8": ort.TensorElementDataTypeUint8, "float32": ort.TensorElementDataTypeFloat,
 	}
 	switch {
 	case graph.Name != card.Name:
-		return fmt.Sprintf("it has no %s named %q", what, card.Name)
+		return what + ".name", fmt.Sprintf("is %q, but the graph has no %s of that name", card.Name, what)
 	case graph.OrtValueType != ort.ONNXTypeTensor || graph.DataType != elements[card.Type]:
-		return fmt.Sprintf("%s %q is %s, the card says %s", what, card.Name, graph.DataType, card.Type)
+		return what + ".type", fmt.Sprintf("is %s, but the graph has %s", card.Type, graph.DataType)
 	case !fits(graph.Dimensions, card.Shape):
-		return fmt.Sprintf("%s %q has shape %v, the card says %v", what, card.Name, graph.Dimensions, card.Shape)
+		return what + ".shape", fmt.Sprintf("is %v, but the graph has %v", card.Shape, graph.Dimensions)
 	}
-	return ""
+	return "", ""
 }
 
 // fits reports whether the graph takes any number of rows of the card's shape.

@@ -11,9 +11,9 @@ import (
 // the configuration file; messages name fields by them.
 type Config struct {
 	Listen      string   `yaml:"listen"`      // host:port; port 0 chooses a free one
-	Data        string   `yaml:"data"`        // folder of the database and of temporary files
+	Data        string   `yaml:"data"`        // folder of the database, of added models and of temporary files
 	Provider    string   `yaml:"provider"`    // auto, cpu or cuda
-	Models      []string `yaml:"models"`      // folders of models, besides those built in
+	Models      []string `yaml:"models"`      // folders of models, besides those built in and added
 	ONNXRuntime string   `yaml:"onnxruntime"` // path of the shared library; empty: where set-up put it
 
 	Inference   Inference         `yaml:"inference"`

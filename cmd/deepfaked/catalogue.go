@@ -1,0 +1,60 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"text/tabwriter"
+
+	"deepfaked/models/catalogue"
+)
+
+type modelsCatalogue struct{}
+
+func (c *modelsCatalogue) run(_ context.Context, to streams) error {
+	all, err := catalogue.All()
+	if err != nil {
+		return err
+	}
+	table := tabwriter.NewWriter(to.out, 0, 0, 2, ' ', 0)
+	_, _ = fmt.Fprintln(table, "NAME\tTASK\tSIZE\tLICENCE\tSTATE\tWHAT IT IS")
+	for _, e := range all {
+		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", e.Name, e.Task, size(e), e.Licence.Name, state(e), e.Description)
+	}
+	return table.Flush()
+}
+
+// state says how far an entry can be relied on.
+func state(e catalogue.Entry) string {
+	switch {
+	case e.Usable() != nil:
+		return "listed only"
+	case e.Untested:
+		return "not run by us"
+	}
+	return "converted by us"
+}
+
+// size is that of what pull downloads.
+func size(e catalogue.Entry) string {
+	sum, known := e.Bytes()
+	if !known {
+		return "unknown"
+	}
+	return fmt.Sprintf("%.1f MB", float64(sum)/1e6)
+}
+
+// describe shows what one should know before one takes a model.
+func describe(w io.Writer, e catalogue.Entry) {
+	_, _ = fmt.Fprintf(w, "%s: %s\n", e.Name, e.Description)
+	for _, f := range e.Figures {
+		_, _ = fmt.Fprintf(w, "  its authors state: %s (%s)\n", f.Text, f.Source)
+	}
+	if e.Warning != "" {
+		_, _ = fmt.Fprintf(w, "  note: %s\n", e.Warning)
+	}
+	for _, f := range e.Files {
+		_, _ = fmt.Fprintf(w, "  from: %s\n", f.URL)
+	}
+	_, _ = fmt.Fprintf(w, "  licence: %s, %s\n", e.Licence.Name, e.Licence.URL)
+}

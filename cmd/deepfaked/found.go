@@ -1,0 +1,94 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"deepfaked/internal/config"
+	"deepfaked/models"
+)
+
+// addedModels is the folder that models add and models pull write to, and that
+// is read besides those of the configuration.
+func addedModels(cfg config.Config) string { return filepath.Join(cfg.Data, "models") }
+
+// loadModels reads the built-in models, those that were added, and those of the
+// operator's folders; the first that can't be used is an error.
+func loadModels(cfg config.Config) ([]*models.Model, error) {
+	found, err := findModels(cfg)
+	if err != nil {
+		return nil, err
+	}
+	var all []*models.Model
+	for _, f := range found {
+		if f.Err != nil {
+			return nil, f.Err
+		}
+		all = append(all, f.Model)
+	}
+	return all, nil
+}
+
+// findModels looks for the same models, and keeps what is wrong with each
+// beside it. The error is that of the built-in models, without which nothing
+// works.
+func findModels(cfg config.Config) ([]models.Found, error) {
+	builtin, err := models.Builtin()
+	if err != nil {
+		return nil, err // it says that they are built in
+	}
+	var found []models.Found
+	for _, m := range builtin {
+		found = append(found, models.Found{Model: m, Folder: "built in"})
+	}
+	added := addedModels(cfg)
+	if _, err := os.Stat(added); !errors.Is(err, fs.ErrNotExist) {
+		found = append(found, scan(added)...)
+	}
+	for _, dir := range cfg.Models {
+		own := scan(dir)
+		if len(own) == 0 {
+			own = []models.Found{{Folder: dir, Err: fmt.Errorf("models folder %s: %w", dir, models.ErrNoModel)}}
+		}
+		found = append(found, own...)
+	}
+	checkTogether(cfg, found)
+	return found, nil
+}
+
+// scan makes a folder that can't be read one of its own findings.
+func scan(dir string) []models.Found {
+	found, err := models.Scan(dir)
+	if err != nil {
+		return []models.Found{{Folder: dir, Err: err}}
+	}
+	return found
+}
+
+// checkTogether finds out what keeps models that are sound by themselves from
+// working here.
+func checkTogether(cfg config.Config, found []models.Found) {
+	folders := map[string]string{}
+	for i, f := range found {
+		if f.Err != nil {
+			continue
+		}
+		name := f.Model.Card.Name
+		found[i].Err = suits(cfg, f.Model.Card)
+		if other, ok := folders[name]; ok {
+			found[i].Err = fmt.Errorf("two models are called %s (%s; %s): a name must be unique; rename one on its card or take its folder away", name, other, f.Folder)
+		}
+		folders[name] = f.Folder
+	}
+}
+
+// suits refuses a model that the decoder does not cut the right windows for.
+func suits(cfg config.Config, card models.Card) error {
+	if n := card.Preprocessing.WindowSamples; card.Task == models.SpeechSynthesis && n != cfg.Limits.Samples {
+		return fmt.Errorf("the model %s listens to windows of %d samples, but limits.samples is %d: they must agree", card.Name, n, cfg.Limits.Samples)
+	}
+	return nil
+}

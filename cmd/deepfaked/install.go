@@ -1,0 +1,89 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+
+	"deepfaked/internal/config"
+	"deepfaked/models"
+)
+
+// runtimeFlags choose what a model is checked with.
+type runtimeFlags struct {
+	Provider    *string `env:"DEEPFAKED_PROVIDER" placeholder:"NAME" help:"auto, cpu or cuda; cuda never falls back to the CPU (default: ${provider})."`
+	ONNXRuntime *string `name:"onnxruntime" env:"DEEPFAKED_ONNXRUNTIME" placeholder:"PATH" help:"ONNX Runtime's shared library (default: where set-up put it)."`
+}
+
+func (f runtimeFlags) lay(c *config.Config) {
+	set(&c.Provider, f.Provider)
+	set(&c.ONNXRuntime, f.ONNXRuntime)
+}
+
+// installFlags are those of the commands that add a model.
+type installFlags struct {
+	configFlags
+	dataFlag
+	runtimeFlags
+	Replace bool `env:"DEEPFAKED_REPLACE" help:"Replace the model of that name (default: a name that is taken is refused)."`
+}
+
+func (f installFlags) settings() (config.Config, error) {
+	return settings(f.configFlags, f.dataFlag, engineFlags{runtimeFlags: f.runtimeFlags})
+}
+
+type modelsAdd struct {
+	installFlags
+	Folder string `arg:"" help:"Folder with a card.json and the ONNX file that it names."`
+}
+
+// run checks the model in every way that the service would, and copies it to
+// the folder that the service reads.
+func (c *modelsAdd) run(_ context.Context, to streams) error {
+	cfg, err := c.settings()
+	if err != nil {
+		return err
+	}
+	candidate, err := models.ReadCandidate(c.Folder)
+	if err != nil {
+		return err
+	}
+	return install(cfg, candidate, c.Replace, to)
+}
+
+func install(cfg config.Config, candidate *models.Candidate, replace bool, to streams) error {
+	if err := admissible(cfg, candidate.Model); err != nil {
+		return err
+	}
+	target, err := candidate.Install(addedModels(cfg), replace)
+	if err != nil {
+		if errors.Is(err, models.ErrInstalled) {
+			err = fmt.Errorf("%w: --replace puts the new one in its place", err)
+		}
+		return err
+	}
+	_, err = fmt.Fprintf(to.out, "Added %s in %s; the service uses it when it starts the next time.\n", candidate.Card.Name, target)
+	return err
+}
+
+// admissible refuses a model that would keep the service from starting.
+func admissible(cfg config.Config, m *models.Model) error {
+	if err := suits(cfg, m.Card); err != nil {
+		return err
+	}
+	builtin, err := models.Builtin()
+	if err != nil {
+		return err
+	}
+	if slices.ContainsFunc(builtin, func(b *models.Model) bool { return b.Card.Name == m.Card.Name }) {
+		return fmt.Errorf("a built-in model is called %s already: give yours another name on its card", m.Card.Name)
+	}
+	env, err := openRuntime(cfg, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = env.Close() }()
+	return verify(env, m)
+}

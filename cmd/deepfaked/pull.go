@@ -1,0 +1,220 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/schollz/progressbar/v3"
+	"golang.org/x/term"
+
+	"deepfaked/internal/config"
+	"deepfaked/models"
+	"deepfaked/models/catalogue"
+	"deepfaked/models/convert"
+	"deepfaked/models/fetch"
+	scripts "deepfaked/scripts/convert"
+)
+
+type modelsPull struct {
+	installFlags
+	Mirror string `env:"DEEPFAKED_MIRROR" placeholder:"DIR" help:"Take the files from this folder instead of their addresses (default: none)."`
+	Accept bool   `name:"accept-licence" env:"DEEPFAKED_ACCEPT_LICENCE" help:"Accept the licence that is shown, without being asked (default: you are asked)."`
+	Name   string `arg:"" help:"Name in the catalogue."`
+}
+
+// puller gets published detectors. Tests put other things in its place.
+type puller struct {
+	entries []catalogue.Entry
+	fetch   fetch.Options
+	cache   string // folder of downloads and of Python environments
+	convert func(ctx context.Context, name, source, out string) error
+	ask     func(question string) (yes bool, err error)
+}
+
+// errNobody says that there is nobody to ask.
+var errNobody = errors.New("nobody can be asked")
+
+func (c *modelsPull) run(ctx context.Context, to streams) error {
+	all, err := catalogue.All()
+	if err != nil {
+		return err
+	}
+	home, err := os.UserCacheDir()
+	if err != nil {
+		return fmt.Errorf("find the cache folder: %w", err)
+	}
+	p := puller{entries: all, fetch: fetch.DefaultOptions(), cache: filepath.Join(home, "deepfaked")}
+	p.fetch.Limit = models.MaxModelBytes
+	defer p.fetch.Client.CloseIdleConnections()
+	p.convert = func(ctx context.Context, name, source, out string) error {
+		opts := convert.Options{Scripts: scripts.Files, Cache: p.cache, Python: "python3", Log: to.err}
+		return convert.Run(ctx, name, source, out, opts)
+	}
+	p.ask = func(question string) (bool, error) { return ask(to.err, question) }
+	return p.pull(ctx, c, to)
+}
+
+// ask waits for a person's answer on the terminal.
+func ask(w io.Writer, question string) (yes bool, err error) {
+	if !term.IsTerminal(int(os.Stdin.Fd())) {
+		return false, errNobody
+	}
+	_, _ = fmt.Fprintf(w, "%s [y/N] ", question)
+	answer, err := bufio.NewReader(os.Stdin).ReadString('\n')
+	if err != nil && !errors.Is(err, io.EOF) {
+		return false, err
+	}
+	answer = strings.ToLower(strings.TrimSpace(answer))
+	return answer == "y" || answer == "yes", nil
+}
+
+func (p puller) pull(ctx context.Context, c *modelsPull, to streams) error {
+	cfg, err := c.settings()
+	if err != nil {
+		return err
+	}
+	entry, err := catalogue.Find(p.entries, c.Name)
+	if err != nil {
+		return err
+	}
+	if err := entry.Usable(); err != nil {
+		return err
+	}
+	if _, err := os.Stat(filepath.Join(addedModels(cfg), entry.Name)); err == nil && !c.Replace {
+		return fmt.Errorf("the model %s is in %s already: --replace gets it again", entry.Name, addedModels(cfg))
+	}
+	describe(to.out, entry)
+	if err := p.accepted(c, entry); err != nil {
+		return err
+	}
+	// Not before: a question that nobody wants to answer must end with the program.
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	err = p.bring(ctx, cfg, entry, c, to)
+	if ctx.Err() != nil {
+		return errInterrupted
+	}
+	return err
+}
+
+// bring gets the files, makes a model of them and installs it. The files are
+// kept until that has worked.
+func (p puller) bring(ctx context.Context, cfg config.Config, e catalogue.Entry, c *modelsPull, to streams) error {
+	source := filepath.Join(p.cache, "downloads", e.Name)
+	if err := p.get(ctx, e, c.Mirror, source, to); err != nil {
+		return err
+	}
+	if err := p.put(ctx, cfg, e, source, c.Replace, to); err != nil {
+		return err
+	}
+	return os.RemoveAll(source)
+}
+
+// accepted asks whether the licence is accepted, unless the flag says so.
+func (p puller) accepted(c *modelsPull, e catalogue.Entry) error {
+	if c.Accept {
+		return nil
+	}
+	yes, err := p.ask(fmt.Sprintf("Do you accept the licence %s?", e.Licence.Name))
+	switch {
+	case errors.Is(err, errNobody):
+		return fmt.Errorf("the licence %s of %s must be accepted, and no terminal is there to ask: read %s and pass --accept-licence", e.Licence.Name, e.Name, e.Licence.URL)
+	case err != nil:
+		return err
+	case !yes:
+		return fmt.Errorf("the licence of %s was not accepted, and nothing was downloaded", e.Name)
+	}
+	return nil
+}
+
+// get brings every file of the entry to the folder source.
+func (p puller) get(ctx context.Context, e catalogue.Entry, mirror, source string, to streams) error {
+	if err := os.MkdirAll(source, 0o750); err != nil {
+		return fmt.Errorf("make the download folder: %w", err)
+	}
+	for _, f := range e.Files {
+		file := fetch.File{URL: f.URL, SHA256: f.SHA256, Bytes: f.Bytes}
+		opts, bar := p.fetch, downloadBar(to.err, f)
+		opts.Progress = func(n int64) { _ = bar.Set64(n) }
+		var err error
+		if mirror == "" {
+			err = fetch.Download(ctx, file, filepath.Join(source, f.Name), opts)
+		} else {
+			err = fetch.Copy(file, filepath.Join(mirror, filepath.FromSlash(f.Mirror)), filepath.Join(source, f.Name), opts)
+		}
+		_ = bar.Exit()
+		if errors.Is(err, fetch.ErrNoNetwork) {
+			return fmt.Errorf("%w; --mirror DIR names a folder that has it as %s", err, f.Mirror)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// downloadBar shows how far a file is, where a person can see it.
+func downloadBar(w io.Writer, f catalogue.File) *progressbar.ProgressBar {
+	total := f.Bytes
+	if total == 0 {
+		total = -1 // not known: the bar counts
+	}
+	file, ok := w.(*os.File)
+	if !ok || !term.IsTerminal(int(file.Fd())) {
+		return progressbar.DefaultBytesSilent(total)
+	}
+	return progressbar.NewOptions64(total, progressbar.OptionSetWriter(w), progressbar.OptionSetDescription(f.Name),
+		progressbar.OptionShowBytes(true), progressbar.OptionClearOnFinish())
+}
+
+// put converts or adapts the files, checks what comes out and installs it.
+func (p puller) put(ctx context.Context, cfg config.Config, e catalogue.Entry, source string, replace bool, to streams) error {
+	work, err := os.MkdirTemp("", "deepfaked-pull-")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(work) }()
+	out := filepath.Join(work, e.Name)
+	if e.Adapt != nil {
+		err = adaptModel(cfg, e, source, out)
+	} else {
+		err = p.convert(ctx, e.Convert, source, out)
+	}
+	if err != nil {
+		return err
+	}
+	if err := copyLicences(source, out); err != nil {
+		return err
+	}
+	candidate, err := models.ReadCandidate(out)
+	if err != nil {
+		return fmt.Errorf("what the conversion made can't be used: %w", err)
+	}
+	if candidate.Card.Name != e.Name {
+		return fmt.Errorf("the conversion of %s made a model called %s", e.Name, candidate.Card.Name)
+	}
+	return install(cfg, candidate, replace, to)
+}
+
+// copyLicences keeps the licences with the model, as most of them ask for.
+func copyLicences(source, out string) error {
+	names, err := filepath.Glob(filepath.Join(source, "LICENSE*"))
+	if err != nil {
+		return err
+	}
+	texts := map[string][]byte{}
+	for _, name := range names {
+		if texts[filepath.Base(name)], err = os.ReadFile(name); err != nil {
+			return err
+		}
+	}
+	return writeInto(out, texts)
+}

@@ -1,0 +1,258 @@
+//go:build gocv_specific_modules
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"deepfaked/models"
+	"deepfaked/models/adapt"
+	"deepfaked/models/catalogue"
+	"deepfaked/models/convert"
+	"deepfaked/models/fetch"
+)
+
+// published are the files of an entry that exists for the tests alone.
+var published = map[string][]byte{"weights.pth": []byte("published weights"), "LICENSE": []byte("the terms")}
+
+// market is a puller whose one detector is on a server of the test, with a
+// conversion that makes a built-in model out of it.
+type market struct {
+	puller
+	command modelsPull
+	data    string
+	mirror  string
+}
+
+func newMarket(t *testing.T, handle http.Handler) *market {
+	t.Helper()
+	server := httptest.NewServer(handle)
+	t.Cleanup(server.Close)
+	entry := catalogue.Entry{
+		Name: "bought-speech", Task: models.SpeechSynthesis, Description: "For tests.", Convert: "bought",
+		Figures: []catalogue.Figure{{Text: "EER 1 %", Source: "https://paper"}},
+		Licence: catalogue.Licence{Name: "MIT", URL: "https://terms"},
+	}
+	m := &market{data: t.TempDir(), mirror: t.TempDir()}
+	for name, content := range published {
+		sum := sha256.Sum256(content)
+		entry.Files = append(entry.Files, catalogue.File{
+			Name: name, Mirror: "folder/" + name, URL: server.URL + "/" + name, SHA256: hex.EncodeToString(sum[:]), Bytes: int64(len(content)),
+		})
+	}
+	m.puller = puller{entries: []catalogue.Entry{entry}, fetch: fetch.DefaultOptions(), cache: t.TempDir(), convert: bought}
+	t.Cleanup(m.fetch.Client.CloseIdleConnections)
+	m.ask = func(string) (bool, error) { return true, nil }
+	provider := "cpu"
+	m.command = modelsPull{Name: entry.Name}
+	m.command.Data, m.command.Provider = &m.data, &provider
+	require.NoError(t, os.Mkdir(filepath.Join(m.mirror, "folder"), 0o750))
+	return m
+}
+
+// bought is the conversion: it makes a model only where the files are.
+func bought(_ context.Context, name, source, out string) error {
+	weights, err := os.ReadFile(filepath.Join(source, "weights.pth"))
+	if err != nil || name != "bought" || !bytes.Equal(weights, published["weights.pth"]) {
+		return errors.New("the converter was not given what it needs")
+	}
+	return writeLie(out, "bought-speech", func(*models.Card) {})
+}
+
+func shop() http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		content, ok := published[filepath.Base(r.URL.Path)]
+		if !ok {
+			http.NotFound(w, r)
+			return
+		}
+		_, _ = w.Write(content)
+	})
+}
+
+// buy runs the command, and returns what it said.
+func (m *market) buy(t *testing.T) (string, error) {
+	t.Helper()
+	var out, log bytes.Buffer
+	err := m.pull(t.Context(), &m.command, streams{out: &out, err: &log})
+	assert.Empty(t, log.String(), "no bar where there is no terminal")
+	return out.String(), err
+}
+
+// TestPull: from the address to a service's models, with the licence.
+func TestPull(t *testing.T) { //nolint:paralleltest // one ONNX Runtime in a process
+	m := newMarket(t, shop())
+	said, err := m.buy(t)
+	require.NoError(t, err)
+	for _, w := range []string{"bought-speech", "EER 1 %", "https://paper", "MIT", "https://terms", "/weights.pth", filepath.Join(m.data, "models")} {
+		assert.Contains(t, said, w)
+	}
+	terms, err := os.ReadFile(filepath.Join(m.data, "models", "bought-speech", "LICENSE"))
+	require.NoError(t, err)
+	assert.Equal(t, "the terms", string(terms))
+	list := call(t, "models", "list", "--data", m.data).ok(t)
+	assert.Contains(t, list, "bought-speech")
+	left, err := os.ReadDir(filepath.Join(m.cache, "downloads"))
+	require.NoError(t, err)
+	assert.Empty(t, left, "the downloads are left")
+	_, err = m.buy(t)
+	assert.ErrorContains(t, err, "--replace")
+	m.command.Replace = true
+	_, err = m.buy(t)
+	assert.NoError(t, err)
+}
+
+// TestPullFromMirror needs no network at all.
+func TestPullFromMirror(t *testing.T) { //nolint:paralleltest // one ONNX Runtime in a process
+	m := newMarket(t, http.NotFoundHandler())
+	m.command.Mirror = m.mirror
+	for name, content := range published {
+		require.NoError(t, os.WriteFile(filepath.Join(m.mirror, "folder", name), content, 0o600))
+	}
+	_, err := m.buy(t)
+	assert.NoError(t, err)
+}
+
+func TestPullIsRefused(t *testing.T) { //nolint:paralleltest // one ONNX Runtime in a process
+	bad := func(change func(*models.Card)) func(*market) {
+		return func(m *market) {
+			m.convert = func(_ context.Context, _, _, out string) error { return writeLie(out, "bought-speech", change) }
+		}
+	}
+	for name, test := range map[string]struct {
+		spoil func(*market)
+		words []string
+	}{
+		"unknown":       {func(m *market) { m.command.Name = "bougt-speech" }, []string{"bougt-speech", "did you mean bought-speech?"}},
+		"no use":        {func(m *market) { m.entries[0].Task = models.FaceDetection }, []string{"bought-speech", "face-detection"}},
+		"nobody to ask": {func(m *market) { m.ask = func(string) (bool, error) { return false, errNobody } }, []string{"MIT", "--accept-licence", "https://terms"}},
+		"not accepted":  {func(m *market) { m.ask = func(string) (bool, error) { return false, nil } }, []string{"not accepted"}},
+		"wrong bytes":   {func(m *market) { m.entries[0].Files[0].SHA256 = "00" }, []string{"SHA-256", "not used"}},
+		"no such file":  {func(m *market) { m.entries[0].Files[0].URL += "x" }, []string{"404"}},
+		"no network":    {func(m *market) { m.entries[0].Files[0].URL = "http://127.0.0.1:1/x" }, []string{"127.0.0.1:1 could not be reached", "--mirror DIR", "folder/"}},
+		"not in mirror": {func(m *market) { m.command.Mirror = m.mirror }, []string{"the mirror has no", "folder"}},
+		"no Python":     {func(m *market) { m.convert = noPython(t) }, []string{"python3 was not found", "python3-venv"}},
+		"failed": {func(m *market) {
+			m.convert = func(context.Context, string, string, string) error { return errors.New("It failed.") }
+		}, []string{"It failed."}},
+		"another name": {func(m *market) {
+			m.convert = func(_ context.Context, _, _, out string) error { return writeLie(out, "else", func(*models.Card) {}) }
+		}, []string{"bought-speech", "else"}},
+		"without licence":  {bad(func(c *models.Card) { c.Licences.Weights = "" }), []string{"licences.weights"}},
+		"wrong self-test":  {bad(func(c *models.Card) { c.Golden.Output++ }), []string{"golden.output"}},
+		"wrong input name": {bad(func(c *models.Card) { c.Input.Name = "x" }), []string{"input.name"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := newMarket(t, shop())
+			test.spoil(m)
+			_, err := m.buy(t)
+			for _, w := range test.words {
+				assert.ErrorContains(t, err, w)
+			}
+			_, err = os.Stat(filepath.Join(m.data, "models", "bought-speech"))
+			assert.ErrorIs(t, err, os.ErrNotExist)
+		})
+	}
+}
+
+// noPython is the real conversion on a machine without an interpreter.
+func noPython(t *testing.T) func(context.Context, string, string, string) error {
+	t.Helper()
+	scripts := os.DirFS(filepath.Dir(write(t, "requirements.txt", nil)))
+	return func(ctx context.Context, name, source, out string) error {
+		opts := convert.Options{Scripts: scripts, Cache: t.TempDir(), Python: "/nonexistent/python3", Log: &bytes.Buffer{}}
+		return convert.Run(ctx, name, source, out, opts)
+	}
+}
+
+// TestPullNeedsTheLicence: the real command, with nobody at the terminal.
+func TestPullNeedsTheLicence(t *testing.T) {
+	t.Parallel()
+	s := call(t, "models", "pull", "--data", t.TempDir(), "aasist")
+	s.refused(t, exitFailed, "licence MIT of aasist", "--accept-licence")
+	assert.Contains(t, s.out, "EER 0.83 %")
+	call(t, "models", "pull", "--data", t.TempDir(), "asist").refused(t, exitFailed, "did you mean aasist")
+	call(t, "models", "pull", "--data", t.TempDir(), "yunet").refused(t, exitFailed, "yunet", "face-detection")
+}
+
+// TestPullAdapts: the entries that are published as ONNX become models without
+// Python. Their files are out of reach here: a graph of the same signature
+// stands for them, which gives the mean of its normalised input.
+func TestPullAdapts(t *testing.T) { //nolint:paralleltest // one ONNX Runtime in a process
+	graph, err := os.ReadFile(filepath.Join("testdata", "published.onnx"))
+	require.NoError(t, err)
+	all, err := catalogue.All()
+	require.NoError(t, err)
+	for _, name := range []string{"sieve", "community-forensics"} {
+		t.Run(name, func(t *testing.T) {
+			m := newMarket(t, http.NotFoundHandler())
+			entry, err := catalogue.Find(all, name)
+			require.NoError(t, err)
+			sum := sha256.Sum256(graph)
+			file := &entry.Files[0]
+			file.SHA256, file.Bytes, file.Mirror = hex.EncodeToString(sum[:]), int64(len(graph)), "folder/published.onnx"
+			m.entries, m.command.Name, m.command.Mirror = []catalogue.Entry{entry}, name, m.mirror
+			m.convert = nil // must not be called
+			require.NoError(t, os.WriteFile(filepath.Join(m.mirror, "folder", "published.onnx"), graph, 0o600))
+			said, err := m.buy(t)
+			require.NoError(t, err)
+			assert.Contains(t, said, "nobody here has run it")
+			found, err := models.LoadDir(filepath.Join(m.data, "models"))
+			require.NoError(t, err)
+			assert.InDelta(t, normalised(entry.Adapt.Spec), found[0].Card.Golden.Output, 1e-4)
+			judged := call(t, "detect", "--provider", "cpu", "--json", "--data", m.data, write(t, "x.png", somePicture(t))).ok(t)
+			assert.Contains(t, judged, name)
+		})
+	}
+}
+
+// normalised is the mean of the self-test's row as the published graph sees it.
+func normalised(spec adapt.Spec) (mean float64) {
+	row := models.Row{U8: make([]byte, spec.Side*spec.Side*3)}
+	models.Golden{Pattern: "lcg"}.Fill(row)
+	for i, p := range row.U8 {
+		mean += (float64(p)/255 - spec.Mean[i%3]) / spec.Std[i%3]
+	}
+	return mean / float64(len(row.U8))
+}
+
+func TestCatalogueIsListed(t *testing.T) {
+	t.Parallel()
+	out := call(t, "models", "catalogue").ok(t)
+	for _, w := range []string{"aasist", "MIT", "BSD-3-Clause", "1.3 MB", "not run by us", "listed only", "converted by us"} {
+		assert.Contains(t, out, w)
+	}
+}
+
+// TestAdd: a folder of one's own, refused while it lies or its name is taken.
+func TestAdd(t *testing.T) { //nolint:paralleltest // one ONNX Runtime in a process
+	data := t.TempDir()
+	add := func(folder string, more ...string) said {
+		return call(t, append([]string{"models", "add", "--provider", "cpu", "--data", data, folder}, more...)...)
+	}
+	for _, name := range []string{"checksum", "golden-output", "licence"} {
+		add(lyingModel(t, name, lies()[name].change)).refused(t, exitFailed, lies()[name].words...)
+	}
+	add(lyingModel(t, "same-name", lies()["same-name"].change)).refused(t, exitFailed, "deepfaked-speech", "another name")
+	_, err := os.Stat(filepath.Join(data, "models"))
+	require.ErrorIs(t, err, os.ErrNotExist, "what was refused has left something")
+	good := lyingModel(t, "my-speech", func(*models.Card) {})
+	assert.Contains(t, add(good).ok(t), filepath.Join(data, "models", "my-speech"))
+	add(good).refused(t, exitFailed, "my-speech", "there already", "--replace")
+	add(good, "--replace").ok(t)
+	verified := call(t, "models", "verify", "--provider", "cpu", "--data", data).ok(t)
+	assert.Contains(t, verified, "my-speech: ok\n")
+	add(t.TempDir()).refused(t, exitFailed, "card.json")
+}

@@ -1,0 +1,52 @@
+package catalogue
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+
+	"deepfaked/models"
+	"deepfaked/models/adapt"
+)
+
+// Adaptation makes a model folder of a detector that is published as ONNX,
+// without a conversion in another framework.
+type Adaptation struct {
+	File string `json:"file"` // name of the ONNX file among the entry's
+	adapt.Spec
+	Bias  float64 `json:"bias,omitempty"`  // that its authors add to the logit
+	Point *Point  `json:"point,omitempty"` // the one operating point that they state
+}
+
+// Point is an operating point as authors state it.
+type Point struct {
+	Threshold         float64 `json:"threshold"` // on the probability of fake
+	FalsePositiveRate float64 `json:"false_positive_rate"`
+	DetectionRate     float64 `json:"detection_rate"`
+}
+
+// graphFile is the name of the adapted graph in its folder.
+const graphFile = "model.onnx"
+
+// Card describes the graph that adapt.Wrap made of the entry's file; its
+// self-test's output is left to whoever can run it. Authors state one operating
+// point or none, so all sensitivities have the same. Rates that nobody has
+// stated are the worst that there are: such a card promises nothing.
+func (e Entry) Card(onnx []byte, input, output models.Tensor) models.Card {
+	sum := sha256.Sum256(onnx)
+	point := models.OperatingPoint{Threshold: 0.5, FalsePositiveRate: 1, DetectionInterval: [2]float64{0, 1}}
+	if p := e.Adapt.Point; p != nil {
+		point.Threshold, point.FalsePositiveRate, point.DetectionRate = p.Threshold, p.FalsePositiveRate, p.DetectionRate
+	}
+	return models.Card{
+		Schema: models.Schema, Name: e.Name, Version: "1", Task: e.Task,
+		Description: e.Description + " " + e.Warning + " The rates are its authors' own where they state any, and otherwise 100 % false alarms and 0 % found: nothing was measured here.",
+		File:        graphFile, SHA256: hex.EncodeToString(sum[:]), Input: input, Output: output,
+		// One tile is the middle of the picture.
+		Preprocessing:   models.Preprocessing{Tiles: 1},
+		Calibration:     models.Calibration{Method: "platt", Scale: 1, Bias: e.Adapt.Bias},
+		OperatingPoints: map[string]models.OperatingPoint{"strict": point, "balanced": point, "sensitive": point},
+		Training:        models.Training{StartedFrom: e.Files[0].URL + " (" + e.Licence.Name + ")"},
+		Licences:        models.Licences{Code: e.Licence.Name, Weights: e.Licence.Name, Data: "Trained by its authors; the licences of their data are not known here."},
+		Golden:          models.Golden{Pattern: "lcg", Tolerance: 1e-3},
+	}
+}

@@ -1,0 +1,3 @@
+// Package catalogue lists detectors that others have published: where their
+// files are, what their licences are and what their authors measured.
+package catalogue

@@ -1,0 +1,112 @@
+package models
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// ErrInstalled says that a folder has a model of the name already.
+var ErrInstalled = errors.New("is there already")
+
+// Candidate is a model folder that was read to be installed.
+type Candidate struct {
+	*Model
+	texts map[string][]byte // the card as it was written, and the licences
+}
+
+// ReadCandidate reads the model in folder with its licence files, whose names
+// begin with LICENSE, LICENCE or NOTICE. What Install writes is what was read
+// here, whatever becomes of the folder meanwhile.
+func ReadCandidate(folder string) (*Candidate, error) {
+	fsys := os.DirFS(folder)
+	model, err := Load(fsys, ".")
+	if err != nil {
+		return nil, fmt.Errorf("model folder %s: %w", folder, err)
+	}
+	names := []string{CardFile}
+	for _, pattern := range []string{"LICENSE*", "LICENCE*", "NOTICE*"} {
+		more, err := fs.Glob(fsys, pattern)
+		if err != nil {
+			return nil, err
+		}
+		names = append(names, more...)
+	}
+	c := &Candidate{Model: model, texts: map[string][]byte{}}
+	for _, name := range names {
+		if name == model.Card.File {
+			continue
+		}
+		if c.texts[name], err = readFile(fsys, name, MaxCardBytes); err != nil {
+			return nil, fmt.Errorf("model folder %s: %w", folder, err)
+		}
+	}
+	return c, nil
+}
+
+// Install writes the model to a folder of its name in dir, which it makes when
+// there is none, and returns that folder. Whoever reads dir meanwhile sees the
+// whole model or nothing of it. The error wraps ErrInstalled when the name is
+// taken and replace is not set. dir belongs to one Install at a time.
+func (c *Candidate) Install(dir string, replace bool) (string, error) {
+	target := filepath.Join(dir, c.Card.Name)
+	if _, err := os.Lstat(target); err == nil && !replace {
+		return "", fmt.Errorf("the model %s %w, in %s", c.Card.Name, ErrInstalled, target)
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", fmt.Errorf("make the models folder: %w", err)
+	}
+	work, err := os.MkdirTemp(dir, ".installing-")
+	if err != nil {
+		return "", fmt.Errorf("write to the models folder: %w", err)
+	}
+	defer os.RemoveAll(work) //nolint:errcheck // what is left begins with a dot, and is read by nobody
+	if err := c.write(filepath.Join(work, "new")); err != nil {
+		return "", fmt.Errorf("write the model: %w", err)
+	}
+	if err := os.Rename(target, filepath.Join(work, "old")); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("replace the model: %w", err)
+	}
+	if err := os.Rename(filepath.Join(work, "new"), target); err != nil {
+		return "", errors.Join(fmt.Errorf("put the model in its place: %w", err), putBack(work, target))
+	}
+	return target, nil
+}
+
+// putBack undoes the first half of a replacement.
+func putBack(work, target string) error {
+	if err := os.Rename(filepath.Join(work, "old"), target); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+func (c *Candidate) write(folder string) error {
+	if err := os.Mkdir(folder, 0o700); err != nil {
+		return err
+	}
+	if err := writeFile(filepath.Join(folder, c.Card.File), c.ONNX); err != nil {
+		return err
+	}
+	for name, data := range c.texts {
+		if err := writeFile(filepath.Join(folder, name), data); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeFile writes a new file and waits until the disk has it.
+func writeFile(name string, data []byte) (err error) {
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	if _, err := f.Write(data); err != nil {
+		return err
+	}
+	return f.Sync()
+}

@@ -1,0 +1,108 @@
+package models
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+	"testing/fstest"
+)
+
+// candidate reads a folder of a model of the name, with a licence and with a
+// file that is none of the model's.
+func candidate(t *testing.T, name string) *Candidate {
+	t.Helper()
+	files := folder(t, name)
+	files["LICENSE"] = &fstest.MapFile{Data: []byte("terms")}
+	files["notes.txt"] = &fstest.MapFile{Data: []byte("none of the model's")}
+	c, err := ReadCandidate(writeTree(t, files))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func TestInstallWritesTheModelAndItsLicence(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "not", "there")
+	target, err := candidate(t, "first").Install(dir, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := listing(t, target)
+	if len(names) != 3 || names[0] != "LICENSE" || names[1] != CardFile || names[2] != "model.onnx" {
+		t.Errorf("installed %q", names)
+	}
+	found, err := LoadDir(dir)
+	if err != nil || joinNames(found) != "first" {
+		t.Errorf("loaded %q, %v", joinNames(found), err)
+	}
+	if left := listing(t, dir); len(left) != 1 {
+		t.Errorf("the models folder has %q", left)
+	}
+}
+
+func listing(t *testing.T, dir string) (names []string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names
+}
+
+func TestInstallReplacesOnlyWhenTold(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	old := candidate(t, "first")
+	if _, err := old.Install(dir, false); err != nil {
+		t.Fatal(err)
+	}
+	next := candidate(t, "first")
+	next.texts["LICENSE"] = []byte("new terms")
+	if _, err := next.Install(dir, false); !errors.Is(err, ErrInstalled) {
+		t.Errorf("a second model of the name gave %v, want ErrInstalled", err)
+	}
+	checkTerms(t, dir, "terms")
+	if _, err := next.Install(dir, true); err != nil {
+		t.Fatal(err)
+	}
+	checkTerms(t, dir, "new terms")
+	if left := listing(t, dir); len(left) != 1 {
+		t.Errorf("the models folder has %q", left)
+	}
+}
+
+func checkTerms(t *testing.T, dir, want string) {
+	t.Helper()
+	got, err := os.ReadFile(filepath.Join(dir, "first", "LICENSE"))
+	if err != nil || !bytes.Equal(got, []byte(want)) {
+		t.Errorf("the licence is %q, %v; want %q", got, err, want)
+	}
+}
+
+// TestWhatIsBeingInstalledIsNotRead: an interrupted installation leaves a folder
+// behind, which must not become a model.
+func TestWhatIsBeingInstalledIsNotRead(t *testing.T) {
+	t.Parallel()
+	dir := writeTree(t, tree(map[string]fstest.MapFS{"first": folder(t, "first"), ".installing-1": folder(t, "half")}))
+	found, err := LoadDir(dir)
+	if err != nil || joinNames(found) != "first" {
+		t.Errorf("loaded %q, %v", joinNames(found), err)
+	}
+}
+
+func TestReadCandidateRefusesABrokenFolder(t *testing.T) {
+	t.Parallel()
+	files := folder(t, "first")
+	files["model.onnx"].Data = []byte("other")
+	_, err := ReadCandidate(writeTree(t, files))
+	checkField(t, err, "sha256")
+	if _, err := ReadCandidate(t.TempDir()); err == nil {
+		t.Error("an empty folder was read")
+	}
+}

@@ -1,0 +1,100 @@
+package models
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+)
+
+// ErrNoModel says that a folder holds no model at all.
+var ErrNoModel = errors.New("no " + CardFile + " was found in the folder or in its subfolders")
+
+// Found is what came of one model folder: a model, or what is wrong with it.
+type Found struct {
+	Folder string // path of the folder
+	Model  *Model // nil when Err is set
+	Err    error  // names the folder
+}
+
+// Scan reads an operator's models: dir is one model's folder or a folder of
+// such folders. Subfolders without a card are passed over, as are those whose
+// name begins with a dot: Install works in them. A model that can't be read does
+// not keep the others from being read; there may be none at all. The error is
+// that of dir itself.
+func Scan(dir string) ([]Found, error) {
+	if _, err := os.Stat(dir); err != nil {
+		return nil, fmt.Errorf("models folder: %w", err) // which names it
+	}
+	found, err := scan(os.DirFS(dir), ".")
+	if err != nil {
+		return nil, fmt.Errorf("models folder %s: %w", dir, err)
+	}
+	for i, f := range found {
+		found[i].Folder = filepath.Join(dir, filepath.FromSlash(f.Folder))
+		if f.Err != nil {
+			found[i].Err = fmt.Errorf("model folder %s: %w", found[i].Folder, f.Err)
+		}
+	}
+	return found, nil
+}
+
+// LoadDir reads the models that Scan finds, and fails where one of them can't
+// be read. The error wraps ErrNoModel when there is none.
+func LoadDir(dir string) ([]*Model, error) {
+	found, err := Scan(dir)
+	if err != nil {
+		return nil, err
+	}
+	if len(found) == 0 {
+		return nil, fmt.Errorf("models folder %s: %w", dir, ErrNoModel)
+	}
+	return sound(found)
+}
+
+// sound returns the models, or the first error.
+func sound(found []Found) ([]*Model, error) {
+	var all []*Model
+	for _, f := range found {
+		if f.Err != nil {
+			return nil, f.Err
+		}
+		all = append(all, f.Model)
+	}
+	return all, nil
+}
+
+// scan reads dir when it has a card, else its subfolders in their names' order.
+// Two of a name are an error of the second.
+func scan(fsys fs.FS, dir string) ([]Found, error) {
+	if _, err := fs.Stat(fsys, path.Join(dir, CardFile)); err == nil {
+		model, err := Load(fsys, dir)
+		return []Found{{Folder: dir, Model: model, Err: err}}, nil
+	}
+	entries, err := fs.ReadDir(fsys, dir)
+	if err != nil {
+		return nil, err
+	}
+	var found []Found
+	names := make(map[string]string, len(entries))
+	for _, entry := range entries {
+		folder := path.Join(dir, entry.Name())
+		if _, err := fs.Stat(fsys, path.Join(folder, CardFile)); err != nil || strings.HasPrefix(entry.Name(), ".") {
+			continue
+		}
+		f := Found{Folder: folder}
+		if f.Model, f.Err = Load(fsys, folder); f.Err == nil {
+			if other, ok := names[f.Model.Card.Name]; ok {
+				f.Err = fmt.Errorf("its model is named %s like that in %s: rename one or take it away", f.Model.Card.Name, other)
+				f.Model = nil
+			} else {
+				names[f.Model.Card.Name] = folder
+			}
+		}
+		found = append(found, f)
+	}
+	return found, nil
+}

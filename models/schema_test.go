@@ -1,0 +1,148 @@
+package models
+
+import (
+	"bytes"
+	"encoding/json"
+	"io/fs"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// compiled is the published schema, as a validator that is not ours reads it.
+func compiled(t testing.TB) *jsonschema.Schema {
+	t.Helper()
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(CardSchema()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := jsonschema.NewCompiler()
+	if err := c.AddResource("card.schema.json", doc); err != nil {
+		t.Fatal(err)
+	}
+	schema, err := c.Compile("card.schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return schema
+}
+
+func fits(t testing.TB, schema *jsonschema.Schema, card []byte) error {
+	t.Helper()
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(card))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return schema.Validate(doc)
+}
+
+func TestBuiltinCardsFitTheSchema(t *testing.T) {
+	t.Parallel()
+	schema := compiled(t)
+	cards, err := fs.Glob(builtin, "builtin/*/"+CardFile)
+	if err != nil || len(cards) == 0 {
+		t.Fatal(cards, err)
+	}
+	for _, name := range cards {
+		data, err := builtin.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := fits(t, schema, data); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestWhatValidateAcceptsFitsTheSchema(t *testing.T) {
+	t.Parallel()
+	schema := compiled(t)
+	for _, card := range []Card{validCard(), speechCard(), faceCard()} {
+		data, err := json.Marshal(card)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := fits(t, schema, data); err != nil {
+			t.Errorf("%s: %v", card.Task, err)
+		}
+	}
+}
+
+func TestSchemaRefuses(t *testing.T) {
+	t.Parallel()
+	schema := compiled(t)
+	for name, spoil := range map[string]func(*Card){
+		"schema":     func(c *Card) { c.Schema = 2 },
+		"name":       func(c *Card) { c.Name = "Tiny" },
+		"task":       func(c *Card) { c.Task = "weather" },
+		"path":       func(c *Card) { c.File = "../model.onnx" },
+		"card":       func(c *Card) { c.File = CardFile },
+		"checksum":   func(c *Card) { c.SHA256 = "abcd" },
+		"batch":      func(c *Card) { c.Input.Shape[0] = 1 },
+		"type":       func(c *Card) { c.Output.Type = "uint8" },
+		"calibrated": func(c *Card) { c.Calibration.Scale = 0 },
+		"level":      func(c *Card) { delete(c.OperatingPoints, "balanced") },
+		"threshold":  func(c *Card) { setPoint(c, "strict", func(p *OperatingPoint) { p.Threshold = 2 }) },
+		"licence":    func(c *Card) { c.Licences.Weights = "" },
+		"source":     func(c *Card) { c.Training.Sources[0].Licence = "" },
+		"tolerance":  func(c *Card) { c.Golden.Tolerance = 0 },
+	} {
+		card := validCard()
+		spoil(&card)
+		data, err := json.Marshal(card)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if fits(t, schema, data) == nil {
+			t.Errorf("%s: a card that Validate refuses fits the schema", name)
+		}
+	}
+}
+
+// TestSchemaHasTheFieldsOfTheCard: a field added to one and forgotten in the
+// other is found here, at any depth.
+func TestSchemaHasTheFieldsOfTheCard(t *testing.T) {
+	t.Parallel()
+	var root map[string]any
+	if err := json.Unmarshal(CardSchema(), &root); err != nil {
+		t.Fatal(err)
+	}
+	compareFields(t, "card", root, root, reflect.TypeFor[Card]())
+}
+
+func compareFields(t *testing.T, at string, root, schema map[string]any, typ reflect.Type) {
+	t.Helper()
+	properties, _ := schema["properties"].(map[string]any)
+	if ref, ok := schema["$ref"].(string); ok {
+		schema = root["$defs"].(map[string]any)[strings.TrimPrefix(ref, "#/$defs/")].(map[string]any)
+		compareFields(t, at, root, schema, typ)
+		return
+	}
+	switch typ.Kind() {
+	case reflect.Slice, reflect.Array, reflect.Map:
+		for _, key := range []string{"items", "additionalProperties"} {
+			if inner, ok := schema[key].(map[string]any); ok {
+				compareFields(t, at+"[]", root, inner, typ.Elem())
+				return
+			}
+		}
+		t.Errorf("%s: the schema says nothing of its elements", at)
+	case reflect.Struct:
+		fields := map[string]reflect.Type{}
+		for f := range typ.Fields() {
+			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+			fields[name] = f.Type
+		}
+		if want, got := slices.Sorted(maps.Keys(fields)), slices.Sorted(maps.Keys(properties)); !slices.Equal(want, got) {
+			t.Errorf("%s: the card has %q, the schema %q", at, want, got)
+			return
+		}
+		for name, inner := range fields {
+			compareFields(t, at+"."+name, root, properties[name].(map[string]any), inner)
+		}
+	}
+}
