@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"math"
+
+	"google.golang.org/protobuf/encoding/protowire"
 )
 
 // Numbers of fields and types in onnx.proto. They are part of the format and
@@ -32,38 +34,16 @@ type field struct {
 // split reads the fields of a message in their order.
 func split(data []byte) (fields []field, err error) {
 	for len(data) > 0 {
-		key, n := binary.Uvarint(data)
-		if n <= 0 || key>>3 == 0 || key>>3 > 1<<29 {
+		number, kind, n := protowire.ConsumeField(data)
+		if n < 0 {
 			return nil, errWire
 		}
-		f := field{number: int(key >> 3)}
-		end := uint64(n)
-		switch key & 7 {
-		case 0:
-			_, m := binary.Uvarint(data[n:])
-			if m <= 0 {
-				return nil, errWire
-			}
-			end += uint64(m)
-		case 1:
-			end += 8
-		case 2:
-			size, m := binary.Uvarint(data[n:])
-			if m <= 0 || size > uint64(len(data)) || end+uint64(m)+size > uint64(len(data)) {
-				return nil, errWire
-			}
-			f.body = data[n+m : end+uint64(m)+size]
-			end += uint64(m) + size
-		case 5:
-			end += 4
-		default:
-			return nil, errWire
+		f := field{number: int(number), whole: data[:n]}
+		if kind == protowire.BytesType {
+			_, _, tag := protowire.ConsumeTag(data)
+			f.body, _ = protowire.ConsumeBytes(data[tag:])
 		}
-		if end > uint64(len(data)) {
-			return nil, errWire
-		}
-		f.whole, data = data[:end], data[end:]
-		fields = append(fields, f)
+		fields, data = append(fields, f), data[n:]
 	}
 	return fields, nil
 }
@@ -108,18 +88,13 @@ func rank(info []byte) (dimensions int) {
 	return len(fields)
 }
 
-func tag(to []byte, number, wire int) []byte {
-	return binary.AppendUvarint(to, uint64(number)<<3|uint64(wire)) //nolint:gosec // G115: constants
-}
-
 // message appends a field that holds a message, a string or bytes.
-func message[T []byte | string](to []byte, number int, body T) []byte {
-	to = binary.AppendUvarint(tag(to, number, 2), uint64(len(body)))
-	return append(to, body...)
+func message[T []byte | string](to []byte, field protowire.Number, body T) []byte {
+	return protowire.AppendBytes(protowire.AppendTag(to, field, protowire.BytesType), []byte(body))
 }
 
-func number(to []byte, field int, v int64) []byte {
-	return binary.AppendUvarint(tag(to, field, 0), uint64(v)) //nolint:gosec // G115: two's complement is the format
+func number(to []byte, field protowire.Number, v int64) []byte {
+	return protowire.AppendVarint(protowire.AppendTag(to, field, protowire.VarintType), uint64(v)) //nolint:gosec // G115: two's complement is the format
 }
 
 // node is a NodeProto of one output.
