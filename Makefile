@@ -13,7 +13,7 @@ WORK      ?= .cache/train
 MORE      ?= $(WORK)/more
 TOOLS     := $(if $(XDG_CACHE_HOME),$(XDG_CACHE_HOME),$(HOME)/.cache)/deepfaked/tools
 
-.PHONY: run build test lint vet vuln bench memory-check setup setup-tests train-image train-face train-speech train-test clean help
+.PHONY: run build test lint vet vuln bench memory-check setup setup-tests train-image train-face train-speech train-test convert-measure convert-parity clean help
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -63,11 +63,26 @@ train-face: $(WORK)/venv/ready ## train the face model on MEDIA, from WEIGHTS: a
 train-speech: $(WORK)/venv/ready ## train the speech model on MEDIA: five minutes
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(<D)/bin/python scripts/train/speech/run.py --data '$(MEDIA)' --work '$(WORK)/speech' --out models/builtin/speech
 
-train-test: $(WORK)/venv/ready ## test the scripts that gather and train
+train-test: $(WORK)/venv/convert ## test the scripts that gather, train and convert
 	cd scripts/train && $(abspath $(<D))/bin/python -m unittest discover -p 'test_*.py' -t .
+	cd scripts && WEIGHTS='$(abspath $(WEIGHTS))' MEDIA='$(abspath $(MEDIA))' $(abspath $(<D))/bin/python -m unittest discover -s convert -p 'test_*.py' -t .
+
+convert-measure: $(WORK)/venv/convert ## measure the published detectors in WEIGHTS on MEDIA: an hour
+	cd scripts && OMP_NUM_THREADS=1 $(abspath $(<D))/bin/python -m convert.measure --data '$(abspath $(MEDIA))' --weights '$(abspath $(WEIGHTS))' --work '$(abspath $(WORK))/convert'
+
+convert-parity: $(WORK)/venv/reference ## compare the converted detectors with their frameworks, on MEDIA
+	cd scripts && OMP_NUM_THREADS=1 $(abspath $(<D))/bin/python -m convert.parity --media '$(abspath $(MEDIA))' --weights '$(abspath $(WEIGHTS))' --work '$(abspath $(WORK))/convert'
 
 $(WORK)/venv/ready: scripts/train/requirements.txt
 	python3 -m venv $(@D)
+	$(@D)/bin/pip install --disable-pip-version-check --quiet -r $<
+	touch $@
+
+$(WORK)/venv/convert: scripts/convert/requirements.txt $(WORK)/venv/ready
+	$(@D)/bin/pip install --disable-pip-version-check --quiet -r $<
+	touch $@
+
+$(WORK)/venv/reference: scripts/convert/reference-requirements.txt $(WORK)/venv/convert
 	$(@D)/bin/pip install --disable-pip-version-check --quiet -r $<
 	touch $@
 

@@ -6,5 +6,5 @@ import "embed"
 
 // Files are the scripts and what they read, under their names in this folder.
 //
-//go:embed *
+//go:embed *.py measured.json requirements.txt
 var Files embed.FS

@@ -1,0 +1,1 @@
+"""Converts published detectors' weights into model folders of this service."""

@@ -1,0 +1,5 @@
+"""What can go wrong in one sentence."""
+
+
+class ConversionError(Exception):
+    """Its text is a sentence for the operator."""

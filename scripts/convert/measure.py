@@ -1,0 +1,99 @@
+"""Command line: python -m convert.measure --data DIR --weights DIR --work DIR [NAME ...], from scripts/.
+
+Judges the recordings or faces of the archives, but those that are held out or
+from the detector's own repository, and keeps figures, calibration and
+operating points in measured.json.
+"""
+
+import argparse
+import json
+import time
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from convert import figures, folder, graph, media
+from convert.published import ALL, SPEECH
+
+SET = "{} of the training archives, none of them held out"
+
+
+def items(task, options):
+    """The items of a task and how many files were dropped, kept in the work folder."""
+    def make():
+        if task == SPEECH:
+            return media.spoken(options.data)
+        return media.seen(options.data, options.work, options.weights)
+
+    return media.kept(options.work / f"{task}.pickle", make)
+
+
+def scores(runtime, found):
+    """The mean output over the rows of each item, N×conditions."""
+    begun, result = time.monotonic(), []
+    for k, item in enumerate(found):
+        result.append([float(graph.run(runtime, rows).mean()) for rows in item.rows])
+        if k % 100 == 0:
+            print(f"  {k} of {len(found)}, {time.monotonic() - begun:.0f} s", flush=True)
+    return np.array(result)
+
+
+def upright(calibration):
+    """A card's scale must be positive; where the fit says that more means less, next to nothing is believed."""
+    if calibration["scale"] > 0:
+        return calibration
+    return {"method": "platt", "scale": 1e-3, "bias": 0.0}
+
+
+def facts(published, found, values, dropped):
+    """Everything the card says about figures."""
+    media.trainer(".")
+    from vision import figures as trainer
+
+    fake, repository = [i.fake for i in found], [i.repository for i in found]
+    speech = published.task == SPEECH
+    conditions, kind = (media.SPOKEN, SET.format("recordings")) if speech else (media.SEEN, SET.format("faces"))
+    both = fake * len(conditions), values.T.ravel(), repository * len(conditions)
+    calibration = upright(trainer.calibrate(*both))
+    genuine = np.array(fake) == 0
+    return {
+        "measured": [trainer.measure(fake, values[:, k], repository, kind, name) for k, name in enumerate(conditions)],
+        "genuine_called_fake": round(float((values[genuine, 0] >= 0).mean()), 3),
+        "fakes_called_fake": round(float((values[~genuine, 0] >= 0).mean()), 3),
+        "calibration": calibration,
+        "operating_points": trainer.operating_points(both[0], trainer.probability(calibration, both[1]), both[2]),
+        "held_out_dropped": dropped,
+    }
+
+
+def arguments():
+    """The command line."""
+    parser = argparse.ArgumentParser(prog="convert.measure", description="measures published detectors on real media")
+    parser.add_argument("--data", required=True, type=Path, help="folder of the archives and held-out.sha256")
+    parser.add_argument("--weights", required=True, type=Path, help="folder of the published weights")
+    parser.add_argument("--work", required=True, type=Path, help="folder for what is made on the way, which is never committed")
+    parser.add_argument("--every", type=int, default=1, metavar="N", help="judge only every N-th item, where time is short")
+    parser.add_argument("names", nargs="*", default=list(ALL), help="detectors; all of them if none is named")
+    return parser.parse_args()
+
+
+def main():
+    """Measures one detector after the other."""
+    options = arguments()
+    torch.set_num_threads(1)
+    for name in options.names:
+        published = ALL[name]
+        source = options.weights / published.folder
+        found, dropped = items(published.task, options)
+        print(f"{name}: {len(found)} items, {sum(i.fake for i in found)} of them fake", flush=True)
+        _, runtime = folder.to_graph(published, source, options.work / f"{name}.onnx")
+        found = [item for item in found[:: options.every] if item.repository != published.origin.split()[0]]
+        values = media.kept(options.work / f"{name}.scores", lambda: scores(runtime, found))
+        own = {"files": figures.sums(published, source), **facts(published, found, values, dropped)}
+        figures.FILE.write_text(json.dumps(figures.kept() | {name: own}, indent=2) + "\n")
+        print(json.dumps(own["measured"] + [own["genuine_called_fake"], own["calibration"]]), flush=True)
+
+
+if __name__ == "__main__":
+    main()

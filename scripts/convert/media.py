@@ -1,0 +1,118 @@
+"""Real rows: windows of speech and crops of faces, found, cut and re-encoded by the training scripts."""
+
+import hashlib
+import pickle
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from convert.mesonet import SIDE
+from convert.published import MARGIN
+
+TRAIN = Path(__file__).resolve().parents[1] / "train"
+MOST = 8  # recordings of one repository and label: more would cost hours and count for nothing, repositories being resampled
+WINDOWS = 2  # of a clip, at most: the published detectors take up to a second for one
+SPOKEN = ("clean", "MP3 64 kbit/s")
+SEEN = ("clean", "JPEG q60 at no more than 768 pixels")
+
+
+@dataclass
+class Item:
+    """One recording or one face."""
+
+    fake: int
+    repository: str
+    rows: list  # one array of rows for each condition
+
+
+def trainer(*folders):
+    """Makes the modules of the training scripts importable; speech and faces each have a module gather of their own."""
+    for folder in folders:
+        name = str((TRAIN / folder).resolve())
+        if name in sys.path:
+            sys.path.remove(name)
+        sys.path.insert(0, name)
+    if folders == ("speech",):
+        sys.modules.pop("gather", None)
+
+
+def kept(path, make):
+    """What make() returns, kept in a file, so that another run goes on."""
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(pickle.dumps(make()))
+    return pickle.loads(path.read_bytes())
+
+
+def thin(clips):
+    """At most MOST of each repository and label, spread evenly over those there are."""
+    groups = {}
+    for clip in clips:
+        groups.setdefault((clip["repository"], clip["label"]), []).append(clip)
+    return [g[k * len(g) // min(MOST, len(g))] for g in groups.values() for k in range(min(MOST, len(g)))]
+
+
+def spoken(data):
+    """The recordings of the archives, -> items, files dropped as held out."""
+    trainer("speech")
+    import audio
+    import gather
+
+    clips, dropped = gather.gather(data)
+    clips = thin(clips)
+    sounds = [clip["sound"] for clip in clips]
+    coded = [sound for i in range(0, len(sounds), 50) for sound in audio.through_codec(sounds[i : i + 50], "mp3-64")]
+    rows = [[audio.windows(sound, WINDOWS) for sound in pair] for pair in zip(sounds, coded)]
+    return [Item(c["label"], c["repository"], r) for c, r in zip(clips, rows)], dropped
+
+
+def seen(data, work, weights):
+    """The faces of the archives, -> items, files dropped as held out."""
+    trainer(".", "face")
+    import data as faces
+
+    found, dropped = faces.load(data, work, weights)
+    crop = lambda pixels, face: faces.face_crop(pixels, face, SIDE, MARGIN)[None]
+    return [Item(i.fake, i.repository, [crop(*c) for c in faces.conditions(i)]) for i in found], dropped
+
+
+def spread(items, count):
+    """Half genuine, half fake, of as many repositories as there are; items are (fake, repository, anything)."""
+    taken = []
+    for fake in (0, 1):
+        own = [i for i in items if i[0] == fake]
+        firsts = list({i[1]: i for i in reversed(own)}.values())[::-1]
+        chosen = {id(i) for i in firsts}
+        taken += (firsts + [i for i in own if id(i) not in chosen])[: count // 2]
+    return [i[2] for i in taken]
+
+
+def spoken_rows(data, count):
+    """Windows of real speech, for comparing frameworks: float32 count×samples."""
+    trainer("speech")
+    import audio
+    import gather
+
+    held, found = gather.held_out_sums(data), []
+    for clip in gather.from_manifest(Path(data, "speech2.tar")):
+        sums = {hashlib.sha256(clip["data"]).hexdigest(), *clip["sums"]}
+        if not sums & held:
+            found.append((clip["label"], clip["repository"], clip["data"]))
+    return np.concatenate([audio.windows(audio.decode(body), 1) for body in spread(found, count)])
+
+
+def seen_rows(data, work, weights, count):
+    """Crops of real faces, for comparing frameworks: uint8 count×side×side×3."""
+    trainer(".", "face")
+    import data as faces
+    from vision import gather
+
+    gather.unpack(data, work, ("images2",))
+    files = [i for i in gather.listed(work, ("images2",)) if i.label.startswith("face") and i.path.suffix not in gather.CLIPS]
+    files, _ = gather.allowed(files, Path(data, "held-out.sha256"))
+    some = spread([(i.fake, i.repository, i) for i in files], 3 * count)
+    found = faces.with_faces(gather.store(some, work, "parity-base", faces.SMALLEST), faces.YuNet(weights / faces.DETECTOR))
+    crops = [(i.fake, i.repository, faces.face_crop(np.load(i.base), i.face, SIDE, MARGIN)) for i in found]
+    return np.stack(spread(crops, count))

@@ -1,0 +1,106 @@
+"""Command line: python -m convert.parity --media DIR --weights DIR --work DIR [--out FILE], from scripts/.
+
+Converts every published detector and compares ONNX Runtime with the framework
+on real rows at batch 1 and 4; writes the table and fails beyond the tolerance.
+"""
+
+import argparse
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import onnxruntime
+import torch
+
+from convert import folder, graph, keras_reference, media
+from convert.published import ALL, SPEECH
+
+ROWS = 20
+HEADER = """# Parity of the converted detectors
+
+Written by `make convert-parity`: {rows} real rows of each kind (windows of speech, crops of faces), half of them genuine, of as
+many sources as there are. Each number is the largest difference of the logit between the framework and ONNX Runtime {runtime};
+{tolerance:.0e} is allowed. Where the framework is PyTorch, the network is this project's own, filled with the published weights;
+README.md says how it compares with its authors' code.
+
+| detector | framework | logits, lowest and highest | batch 1 | batch {batch} |
+|---|---|---|---|---|
+"""
+BATCH = 4
+
+
+@dataclass
+class Compared:
+    """One row of the table."""
+
+    name: str
+    framework: str
+    reference: np.ndarray
+    one: float  # largest difference at batch 1
+    four: float  # and at batch 4
+
+    @property
+    def agrees(self):
+        """Whether both are within the tolerance; not a number is not."""
+        return max(self.one, self.four) <= graph.TOLERANCE and bool(np.isfinite(self.reference).all())
+
+    def line(self):
+        """As Markdown."""
+        low, high = self.reference.min(), self.reference.max()
+        return f"| {self.name} | {self.framework} | {low:+.2f}, {high:+.2f} | {self.one:.1e} | {self.four:.1e} |\n"
+
+
+def reference(published, source, network, rows):
+    """The framework's name and its logits: the authors' own framework where it is installed."""
+    path = source / published.files[0]
+    if path.suffix == ".h5":
+        try:
+            return keras_reference.version(), keras_reference.logits(path, rows)
+        except ImportError:
+            pass  # the table then says PyTorch
+    return f"PyTorch {torch.__version__}", graph.framework(network, rows)
+
+
+def compare(published, source, rows, path):
+    """Converts to path and compares on the rows."""
+    network, runtime = folder.to_graph(published, source, path)
+    name, expected = reference(published, source, network, rows)
+    one, four = (float(np.abs(graph.run(runtime, rows, size) - expected).max()) for size in (1, BATCH))
+    return Compared(published.name, name, expected, one, four)
+
+
+def table(data, weights, work, names=tuple(ALL)):
+    """Compares the detectors of those names, one after the other."""
+    work.mkdir(parents=True, exist_ok=True)
+    own = {}
+    for name in names:
+        published = ALL[name]
+        if published.task not in own:
+            speech = published.task == SPEECH
+            own[published.task] = media.spoken_rows(data, ROWS) if speech else media.seen_rows(data, work, weights, ROWS)
+        yield compare(published, weights / published.folder, own[published.task], work / f"{name}.onnx")
+
+
+def main():
+    """Writes the table."""
+    parser = argparse.ArgumentParser(prog="convert.parity", description="compares converted detectors with their frameworks")
+    parser.add_argument("--media", required=True, type=Path, help="folder of the archives and held-out.sha256")
+    parser.add_argument("--weights", required=True, type=Path, help="folder of the published weights")
+    parser.add_argument("--work", required=True, type=Path, help="folder for what is made on the way, which is never committed")
+    parser.add_argument("--out", type=Path, default=Path(__file__).with_name("PARITY.md"))
+    options = parser.parse_args()
+    torch.set_num_threads(1)
+    text = HEADER.format(rows=ROWS, runtime=onnxruntime.__version__, tolerance=graph.TOLERANCE, batch=BATCH)
+    failed = []
+    for result in table(options.media, options.weights, options.work):
+        print(result.line(), end="", flush=True)
+        text += result.line()
+        failed += [] if result.agrees else [result.name]
+    options.out.write_text(text)
+    if failed:
+        sys.exit(f"ONNX Runtime differs from the framework by more than {graph.TOLERANCE:.0e} on {', '.join(failed)}.")
+
+
+if __name__ == "__main__":
+    main()
