@@ -17,14 +17,6 @@ CODECS = {
     "opus-24": ("ogg", ["libopus", "-b:a", "24k"], 48000),
     "aac-48": ("adts", ["aac", "-b:a", "48k"], 24000),
 }
-# What clips of training pass through besides.
-MORE_CODECS = {
-    "mp3-128": ("mp3", ["libmp3lame", "-b:a", "128k"], 44100),
-    "mp3-32": ("mp3", ["libmp3lame", "-b:a", "32k"], 22050),
-    "opus-12": ("ogg", ["libopus", "-b:a", "12k"], 48000),
-    "opus-40": ("ogg", ["libopus", "-b:a", "40k"], 48000),
-    "aac-96": ("adts", ["aac", "-b:a", "96k"], 44100),
-}
 GAP = np.zeros(2000, np.int16)  # between clips that pass through a codec together
 
 
@@ -42,7 +34,7 @@ def decode(data):
 def through_codec(sounds, name):
     """int16 clips through a codec and back, each at its own length, in one
     run: starting ffmpeg costs more than coding a clip."""
-    container, encoder, rate = (CODECS | MORE_CODECS)[name]
+    container, encoder, rate = CODECS[name]
     x = np.concatenate([part for sound in sounds for part in (sound, GAP)])
     coded = pipe([*PCM, "-i", "pipe:0", "-ar", str(rate), "-c:a", *encoder, "-f", container, "pipe:1"],
                  x.astype("<i2").tobytes())

@@ -7,7 +7,7 @@ import metrics
 
 LEVELS = (("strict", 0.01), ("balanced", 0.05), ("sensitive", 0.15))
 # Share of each condition in calibration and thresholds.
-POOLED = {"clean": 1 / 3, "mp3-64": 1 / 6, "opus-24": 1 / 6, "telephone": 1 / 6, "degraded-0": 1 / 6}
+POOLED = {"clean": 1 / 3, "mp3-64": 1 / 3, "telephone": 1 / 6, "degraded-0": 1 / 6}
 
 
 def pooled(clips, scores):

@@ -29,6 +29,7 @@ def measurements(clips, scores, shortcut, unseen, fewer):
               "data gives away without any trace of synthesis.") for c, s in shortcut.items()]
     out = []
     for set_, condition, s, chosen, note in todo:
+        chosen = chosen & ~np.isnan(s)
         r = metrics.report(label[chosen], s[chosen], group[chosen])
         m = dict(set=set_, condition=condition, auc=r["auc"], auc_interval=r["auc_interval"], eer=r["eer"],
                  real=r["real"], fake=r["fake"])
@@ -85,7 +86,7 @@ def write(path, clips, probability, facts, measured):
              "Written by run.py. Out-of-fold: every clip is judged by a model that saw no clip of its repository "
              "and no fake of its system. Intervals resample repositories.", "", *measurement_table(measured), "",
              "## Operating points", "",
-             "Set on all conditions pooled (a third clean, a sixth each MP3, Opus, telephone band and degraded), "
+             "Set on all conditions pooled (a third clean, a third MP3, a sixth telephone band, a sixth degraded), "
              "with labels, repositories and systems balanced; thresholds are on P(fake). Per condition: genuine clips "
              "called fake, plain (balanced) → fakes caught, plain.", "", *point_table(clips, probability, points), "",
              "Score scale, the models above against models with one fold fewer, on the same unseen clips: deviation "

@@ -67,7 +67,7 @@ def measure(clips, tables, facts):
     facts["measured"] = [m for m, _ in measured]
     print("\n".join(results.measurement_table(measured)), flush=True)
     scale, bias = facts["calibration"]["scale"], facts["calibration"]["bias"]
-    return measured, {name: 1 / (1 + np.exp(-(scale * s + bias))) for name, s in scores.items()}
+    return measured, {name: 1 / (1 + np.exp(-(scale * scores[name] + bias))) for name in calibrate.POOLED}
 
 
 def final(clips, tables, out, facts):

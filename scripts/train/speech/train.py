@@ -3,11 +3,11 @@ import numpy as np
 
 import folds
 from classifier import SVM
-from features import RANDOM, WHOLE
+from features import PART, RANDOM, WHOLE
 
 # Weight of a clip's windows in each condition that is trained on.
 TRAINED_ON = {"clean": 1.0, **dict.fromkeys(RANDOM, 0.15)}
-JUDGED_ON = [*WHOLE, "degraded-0"]
+JUDGED_ON = [*WHOLE, *PART, "degraded-0"]
 
 
 def rows(clips, tables, chosen, column="x"):
