@@ -9,6 +9,7 @@ BENCH     ?= .
 COUNT     ?= 6
 MEDIA     ?= ../shared/data
 WEIGHTS   ?= ../shared/weights
+MORE      ?=
 WORK      ?= .cache/train
 MORE      ?= $(WORK)/more
 TOOLS     := $(if $(XDG_CACHE_HOME),$(XDG_CACHE_HOME),$(HOME)/.cache)/deepfaked/tools
@@ -60,8 +61,8 @@ train-image: $(WORK)/venv/ready ## train the picture model on MEDIA and MORE, fr
 train-face: $(WORK)/venv/ready ## train the face model on MEDIA, from WEIGHTS: a quarter of an hour
 	$(<D)/bin/python scripts/train/face/run.py --data '$(MEDIA)' --weights '$(WEIGHTS)' --work '$(WORK)' --out models/builtin/face
 
-train-speech: $(WORK)/venv/ready ## train the speech model on MEDIA: five minutes
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(<D)/bin/python scripts/train/speech/run.py --data '$(MEDIA)' --work '$(WORK)/speech' --out models/builtin/speech
+train-speech: $(WORK)/venv/ready ## train the speech model on MEDIA, and MORE where given: half an hour
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(<D)/bin/python scripts/train/speech/run.py --data '$(MEDIA)' $(if $(MORE),--more '$(MORE)') --work '$(WORK)/speech' --out models/builtin/speech
 
 train-test: $(WORK)/venv/convert ## test the scripts that gather, train and convert
 	cd scripts/train && $(abspath $(<D))/bin/python -m unittest discover -p 'test_*.py' -t .

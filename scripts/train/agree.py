@@ -18,7 +18,7 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE / "face"), str(HERE / "speech")]
+sys.path[:0] = [str(HERE / "speech"), str(HERE / "face"), str(HERE)]  # gather is speech's, not the package
 
 import audio
 import data as faces

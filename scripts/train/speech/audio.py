@@ -32,7 +32,7 @@ def decode(data):
 
 
 def through_codec(sounds, name):
-    """int16 clips through one of CODECS and back, each at its own length, in one
+    """int16 clips through a codec and back, each at its own length, in one
     run: starting ffmpeg costs more than coding a clip."""
     container, encoder, rate = CODECS[name]
     x = np.concatenate([part for sound in sounds for part in (sound, GAP)])
@@ -44,11 +44,12 @@ def through_codec(sounds, name):
     return [y[a:a + len(sound)] for a, sound in zip(starts, sounds)]
 
 
-def telephone(x):
-    """int16 samples in the 300 to 3,400 Hz band at 8 kHz, mu-law in 8 bits, and back."""
+def telephone(x, low=300, high=3400, order=4, levels=127):
+    """int16 samples in a band (Hz) at 8 kHz, mu-law with so many levels either side
+    of 0, and back."""
     narrow = ss.resample_poly(np.asarray(x, np.float64) / 32768, 1, 2)
-    narrow = ss.sosfilt(ss.butter(4, (300 / 4000, 3400 / 4000), "bandpass", output="sos"), narrow).clip(-1, 1)
-    code = np.round(np.sign(narrow) * np.log1p(255 * np.abs(narrow)) / np.log(256) * 127) / 127
+    narrow = ss.sosfilt(ss.butter(order, (low / 4000, high / 4000), "bandpass", output="sos"), narrow).clip(-1, 1)
+    code = np.round(np.sign(narrow) * np.log1p(255 * np.abs(narrow)) / np.log(256) * levels) / levels
     narrow = np.sign(code) * (256 ** np.abs(code) - 1) / 255
     wide = ss.resample_poly(narrow, 2, 1)[:len(x)]
     return np.round(wide.clip(-1, 1) * 32767).astype(np.int16)
@@ -133,6 +134,19 @@ def degrade(x, r):
         x = np.clip(x, -edge, edge)
     x = x / (np.abs(x).max() + 1e-6) * 10 ** r.uniform(-1.0, -0.02)
     return np.round(x * 32767).astype(np.int16)
+
+
+def line(x, r):
+    """A random telephone line: noise and a curve before, then a narrow band, level
+    and coarseness of its own. `r` is a RandomState."""
+    x = np.asarray(x, np.float64) / 32768
+    if r.rand() < 0.3:
+        x = equalise(x, r)
+    if r.rand() < 0.5:
+        x = noise(x, r)
+    x = x / (np.abs(x).max() + 1e-6) * 10 ** r.uniform(-1.0, -0.02) * 32767
+    return telephone(x, r.uniform(60, 350), r.uniform(3000, 3850), int(r.choice([2, 4, 6])),
+                     int(r.choice([31, 127, 1023], p=[0.15, 0.45, 0.4])))
 
 
 def nuisance(x):

@@ -1,6 +1,8 @@
 """Statistics of all windows that training and measuring need, computed with the
 very module that is exported."""
+import hashlib
 import os
+import zlib
 
 import numpy as np
 import torch
@@ -9,8 +11,10 @@ import audio
 from model import Features
 
 MOST = 4  # windows a clip
-CONDITIONS = ("clean", "mp3-64", "telephone")
-DEGRADED = 2  # random degradations of each clip
+WHOLE = ("clean", "mp3-64", "telephone")  # conditions of whole clips
+PART = {"opus-24": 8}  # and of one clip in so many, by a hash of its samples: coding is slow
+RANDOM = ("degraded-0", "line-0")  # random views of one window each
+VIEWS = (*WHOLE, *PART, *RANDOM)
 
 
 def cpu_seconds():
@@ -19,55 +23,97 @@ def cpu_seconds():
     return t.user + t.system + t.children_user + t.children_system
 
 
-def degraded(clips, seed):
-    """One degraded window of each clip, half of them through a random codec."""
-    r = np.random.RandomState(seed)
-    out = []
+def excerpts(clips, r):
+    """One window of each clip, at random."""
     for clip in clips:
         x = clip["sound"]
         at = r.randint(max(1, len(x) - audio.WINDOW + 1))
-        out.append(audio.degrade(audio.repeated(x, audio.WINDOW)[at:at + audio.WINDOW], r))
-    pick = r.choice(2 * len(audio.CODECS), len(out))
-    for k, name in enumerate(audio.CODECS):
+        yield audio.repeated(x, audio.WINDOW)[at:at + audio.WINDOW]
+
+
+def coded(sounds, names, pick):
+    """The sounds, each through the codec that `pick` gives it the number of; those
+    whose number is beyond the names stay as they are."""
+    out = list(sounds)
+    for k, name in enumerate(names):
         chosen = np.flatnonzero(pick == k)
-        for i, y in zip(chosen, audio.through_codec([out[i] for i in chosen], name)):
-            out[i] = y
+        if len(chosen):
+            for i, y in zip(chosen, audio.through_codec([out[i] for i in chosen], name)):
+                out[i] = y
     return out
 
 
-def condition(clips, name, seed):
-    """The clips' int16 samples in one condition."""
+def random_view(clips, kind, r):
+    """A window of each clip: through a telephone line, or degraded and half of
+    them coded."""
+    cut = excerpts(clips, r)
+    if kind == "line":
+        return [audio.line(x, r) for x in cut]
+    return coded([audio.degrade(x, r) for x in cut], list(audio.CODECS), r.choice(2 * len(audio.CODECS), len(clips)))
+
+
+def view(clips, name, seed):
+    """The clips' int16 samples in one condition; random ones follow from the seed
+    and the clips' repository."""
     sounds = [c["sound"] for c in clips]
     if name == "clean":
         return sounds
     if name == "telephone":
         return [audio.telephone(s) for s in sounds]
-    if name.startswith("degraded"):
-        return degraded(clips, seed + 1 + int(name.split("-")[1]))
-    return audio.through_codec(sounds, name)
+    if name in audio.CODECS:
+        return audio.through_codec(sounds, name)
+    r = np.random.RandomState(zlib.crc32(f"{seed} {name} {clips[0]['repository']}".encode()))
+    return random_view(clips, name.split("-")[0], r)
 
 
-def table(clips, name, seed):
-    """Features and shortcuts of all windows: dict of x, nuisance, clip (row -> clip)."""
-    module, rows, shortcuts, owner = Features().eval(), [], [], []
+def table(clips, name, seed, module):
+    """Features and, for clean sound, shortcuts of all windows: dict of x, nuisance,
+    clip (row -> clip)."""
+    rows, shortcuts, owner = [], [], []
     spent = cpu_seconds()
-    for i, sound in enumerate(condition(clips, name, seed)):
+    for i, sound in enumerate(view(clips, name, seed)):
         cut = audio.windows(sound, MOST)
         with torch.no_grad():
             rows.append(module(torch.from_numpy(cut))[0].numpy())
-        shortcuts += [audio.nuisance(w) for w in cut]
+        shortcuts += [audio.nuisance(w) for w in cut] if name == "clean" else []
         owner += [i] * len(cut)
-    print(f"{name}: {len(owner)} windows, {cpu_seconds() - spent:.0f} s of CPU time", flush=True)
-    return dict(x=np.concatenate(rows), nuisance=np.stack(shortcuts), clip=np.array(owner),
+    return dict(x=np.concatenate(rows), nuisance=np.array(shortcuts), clip=np.array(owner),
                 cpu_seconds=cpu_seconds() - spent)
 
 
-def tables(clips, work, seed):
-    """All tables, kept in the work folder: rerunning the script reads them back."""
+def kept(clips, name, seed, folder, module):
+    """The table of one repository's clips, from the folder if it is there."""
+    key = hashlib.sha256("\n".join([str(seed), name, *(c["id"] for c in clips)]).encode()).hexdigest()[:24]
+    path = os.path.join(folder, key + ".npz")
+    if not os.path.exists(path):
+        np.savez(path + ".part.npz", **table(clips, name, seed, module))
+        os.replace(path + ".part.npz", path)
+    with np.load(path) as f:
+        return dict(f)
+
+
+def homes(clips, name):
+    """Indices of the clips that a condition has, by repository."""
     out = {}
-    for name in (*CONDITIONS, *(f"degraded-{k}" for k in range(DEGRADED))):
-        path = os.path.join(work, name + ".npz")
-        if not os.path.exists(path):
-            np.savez(path, **table(clips, name, seed))
-        out[name] = dict(np.load(path))
+    for i, c in enumerate(clips):
+        if int(c["id"][:8], 16) % PART.get(name, 1) == 0:
+            out.setdefault(c["repository"], []).append(i)
+    return out.values()
+
+
+def tables(clips, work, seed):
+    """All tables. Those of each repository are kept in the work folder: what is
+    added later costs only itself."""
+    folder, module = os.path.join(work, "tables"), Features().eval()
+    os.makedirs(folder, exist_ok=True)
+    out = {}
+    for name in VIEWS:
+        parts = [(np.array(at), kept([clips[i] for i in at], name, seed, folder, module))
+                 for at in homes(clips, name)]
+        out[name] = dict(x=np.concatenate([p["x"] for _, p in parts]),
+                         clip=np.concatenate([at[p["clip"]] for at, p in parts]),
+                         cpu_seconds=sum(float(p["cpu_seconds"]) for _, p in parts))
+        if name == "clean":
+            out[name]["nuisance"] = np.concatenate([p["nuisance"] for _, p in parts])
+        print(f"{name}: {len(out[name]['x'])} windows, {out[name]['cpu_seconds']:.0f} s of CPU time", flush=True)
     return out

@@ -1,6 +1,10 @@
 """Folds by repository, and weights that balance labels, repositories and systems."""
+import re
+
 import numpy as np
 
+# Two names of the same system, after system_key has made them plain.
+SAME = {"multibandmelgan": "mbmelgan", "fullbandmelgan": "fbmelgan", "parallelwavegan": "pwg"}
 CORPORA = ("LJSpeech", "VCTK", "LibriSpeech")
 
 
@@ -18,6 +22,21 @@ def repository_folds(clips, k=5, seed=0):
         home[n] = int(np.argmin(growth.sum(1)))
         load[home[n]] += count[n]
     return np.array([home[n] for n in names])
+
+
+def system_key(name):
+    """A system's name without capitals, signs and what it was given to say."""
+    plain = re.sub(r"[^a-z0-9+]", "", name.lower().replace("(voc)", ""))
+    return SAME.get(plain, plain)
+
+
+def unseen(clips, test):
+    """Mask of what may teach a model that is judged on `test`: nothing of its
+    repositories, and no fake of its systems."""
+    homes = {c["repository"] for c, t in zip(clips, test) if t}
+    systems = {system_key(c["system"]) for c, t in zip(clips, test) if t and c["label"]}
+    return np.array([c["repository"] not in homes and not (c["label"] and system_key(c["system"]) in systems)
+                     for c in clips])
 
 
 def strict_splits(clips, fold):

@@ -1,4 +1,5 @@
 """Collect the clips of the archives: labels, sources, no held-out file, no duplicate."""
+import collections
 import csv
 import hashlib
 import io
@@ -19,7 +20,11 @@ FOLDERS = {
 }
 VOCODER = re.compile(r"lbigvgan|bigvgan|avocodo|conformer|waveglow|hifigan|parallel_wavegan|pwg|mbmelgan|"
                      r"multi_band_melgan|full_?band_?melgan|lmelgan|melgan", re.I)
+LABELS = ("real", "fake")
 SHORTEST = audio.RATE // 2
+# Clips of the bigger collection: at most so many of one repository and system, and of
+# one repository's genuine speech.
+MOST_FAKE, MOST_REAL = 8, 60
 CORPORA = (
     ("LJSpeech", re.compile(r"LJ0\d\d|lj_?speech|/lj[_/]|lj_\d", re.I)),
     ("VCTK", re.compile(r"(?<![A-Za-z\d])p[23]\d\d(?!\d)|vctk", re.I)),
@@ -46,7 +51,7 @@ def from_folders(archive):
         found = VOCODER.search(os.path.basename(path)) if folder == "vocoders" else None
         system = (found.group(0).lower() if found else "waveform copy") if label == "fake" else folder
         yield dict(path=path, label=int(label == "fake"), system=system, repository=repository, commit=commit,
-                   licence=licence, corpus=corpus(path), sums=[], data=data)
+                   licence=licence, corpus=corpus(path), archived=True, sums=[], data=data)
 
 
 def from_manifest(archive):
@@ -56,8 +61,27 @@ def from_manifest(archive):
         origin = row["repository"] + "/" + row["path in the repository"]
         yield dict(path=row["path"], label=int(row["label"] == "fake"), system=row["system"],
                    repository=row["repository"], commit=row["commit"][:12],
-                   licence=row["licence of the repository"], corpus=corpus(origin),
+                   licence=row["licence of the repository"], corpus=corpus(origin), archived=True,
                    sums=[row["sha256 of the original"].lower()], data=files[row["path"]])
+
+
+def from_collection(folder):
+    """Clips that gather/ has brought together: whole files, some of each system of
+    each repository, none of which an archive holds a part."""
+    with open(os.path.join(folder, "manifest.tsv"), newline="") as f:
+        found = [r for r in csv.DictReader(f, delimiter="\t") if r["medium"] == "speech" and r["excerpt"] != "yes"]
+    taken = collections.Counter()
+    for row in sorted(found, key=lambda r: r["sha256"]):
+        group = row["repository"], row["label"], row["system"]
+        taken[group] += 1
+        if row["label"] not in LABELS or taken[group] > (MOST_FAKE if row["label"] == "fake" else MOST_REAL):
+            continue
+        with open(os.path.join(folder, row["path"]), "rb") as f:
+            data = f.read()
+        yield dict(path=row["path"], label=LABELS.index(row["label"]), system=row["system"],
+                   repository=row["repository"], commit=row["commit"][:12], licence=row["licence"],
+                   corpus=corpus(row["repository"] + "/" + row["original path"]), archived=False,
+                   sums=[row["sha256"].lower()], data=data)
 
 
 def members(archive):
@@ -67,11 +91,14 @@ def members(archive):
             yield m.name.removeprefix("./"), tar.extractfile(m).read()
 
 
-def gather(data):
-    """-> list of clips with int16 `sound`, number of held-out files dropped."""
+def gather(data, more=None):
+    """-> list of clips with int16 `sound`, number of held-out files dropped. `more`
+    is the folder of the bigger collection."""
     held, seen, clips = held_out_sums(data), set(), []
     counts = dict(held=0, duplicate=0, short=0)
-    sets = (from_folders(os.path.join(data, "speech.tar")), from_manifest(os.path.join(data, "speech2.tar")))
+    sets = [from_folders(os.path.join(data, "speech.tar")), from_manifest(os.path.join(data, "speech2.tar"))]
+    if more:
+        sets.append(from_collection(more))
     for clip in (c for s in sets for c in s):
         body = clip.pop("data")
         sums = {hashlib.sha256(body).hexdigest(), *clip.pop("sums")}
@@ -86,7 +113,7 @@ def gather(data):
             counts["duplicate"] += 1
         else:
             seen |= sums
-            clips.append(dict(clip, sound=sound))
+            clips.append(dict(clip, sound=sound, id=hashlib.sha256(sound.tobytes()).hexdigest()))
     print(f"gathered {len(clips)} clips ({sum(c['label'] for c in clips)} fake); dropped {counts['held']} held out, "
           f"{counts['duplicate']} duplicate, {counts['short']} too short or empty", flush=True)
     return clips, counts["held"]

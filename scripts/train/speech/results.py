@@ -6,16 +6,22 @@ import numpy as np
 import calibrate
 import metrics
 
-CONDITION = {"clean": "clean", "mp3-64": "MP3 64 kbit/s", "telephone": "telephone band, 8 kHz mu-law",
+CONDITION = {"clean": "clean", "mp3-64": "MP3 64 kbit/s", "opus-24": "Opus 24 kbit/s",
+             "telephone": "telephone band, 8 kHz mu-law",
              "degraded-0": "random degradations, half through a codec"}
+# What a table says of a measurement whose note begins so.
+KINDS = {"Shortcuts": "shortcuts only, ", "For comparison": "fewer clips to learn from, "}
 
 
-def measurements(clips, scores, shortcut, unseen):
-    """The card's measurements, and each one's detection rates for RESULTS.md."""
+def measurements(clips, scores, shortcut, unseen, fewer):
+    """The card's measurements, and each one's detection rates for RESULTS.md. `fewer`:
+    scores of the same clips by models that the bigger collection did not teach."""
     label = np.array([c["label"] for c in clips])
     group = np.array([c["repository"] for c in clips])
     name = "five folds by repository"
     todo = [(name, CONDITION[c], scores[c], np.ones(len(clips), bool), "") for c in scores]
+    todo += [(name, CONDITION[c], s, np.ones(len(clips), bool),
+              "For comparison: trained on the clips of the archives only, as 0.1.0 was.") for c, s in fewer.items()]
     todo += [(f"{corpus} unseen", "clean", s, test,
               "Every repository with this corpus was left out of training.") for corpus, (test, s) in unseen.items()]
     todo += [(name, CONDITION[c], s, np.ones(len(clips), bool),
@@ -23,6 +29,7 @@ def measurements(clips, scores, shortcut, unseen):
               "data gives away without any trace of synthesis.") for c, s in shortcut.items()]
     out = []
     for set_, condition, s, chosen, note in todo:
+        chosen = chosen & ~np.isnan(s)
         r = metrics.report(label[chosen], s[chosen], group[chosen])
         m = dict(set=set_, condition=condition, auc=r["auc"], auc_interval=r["auc_interval"], eer=r["eer"],
                  real=r["real"], fake=r["fake"])
@@ -35,7 +42,7 @@ def measurement_table(measured):
     lines = ["| set | condition | genuine / fake | AUC [95 %] | EER | detected at 1 / 5 / 15 % |",
              "|---|---|---|---|---|---|"]
     for m, rates in measured:
-        kind = "shortcuts only, " if m.get("note", "").startswith("Shortcuts") else ""
+        kind = next((k for start, k in KINDS.items() if m.get("note", "").startswith(start)), "")
         lines.append(f"| {kind}{m['set']} | {m['condition']} | {m['real']} / {m['fake']} | {m['auc']:.3f} "
                      f"[{m['auc_interval'][0]:.2f}, {m['auc_interval'][1]:.2f}] | {m['eer']:.2f} | "
                      + " / ".join(f"{v:.2f}" for v in rates.values()) + " |")
@@ -76,12 +83,12 @@ def write(path, clips, probability, facts, measured):
     points = facts["operating_points"]
     hit = probability["clean"] >= points["balanced"]["threshold"]
     lines = ["# Results of `deepfaked-speech` " + facts["version"], "",
-             "Written by run.py. Out-of-fold: every clip is judged by a model that saw no clip of its repository. "
-             "Intervals resample repositories.", "", *measurement_table(measured), "",
+             "Written by run.py. Out-of-fold: every clip is judged by a model that saw no clip of its repository "
+             "and no fake of its system. Intervals resample repositories.", "", *measurement_table(measured), "",
              "## Operating points", "",
-             "Set on all conditions pooled (a third clean, a third MP3, a sixth telephone band, a sixth degraded), with "
-             "labels, repositories and systems balanced; thresholds are on P(fake). Per condition: genuine clips called "
-             "fake, plain (balanced) → fakes caught, plain.", "", *point_table(clips, probability, points), "",
+             "Set on all conditions pooled (a third clean, a third MP3, a sixth telephone band, a sixth degraded), "
+             "with labels, repositories and systems balanced; thresholds are on P(fake). Per condition: genuine clips "
+             "called fake, plain (balanced) → fakes caught, plain.", "", *point_table(clips, probability, points), "",
              "Score scale, the models above against models with one fold fewer, on the same unseen clips: deviation "
              f"× {facts['drift']['deviation']:.2f}, mean {facts['drift']['shift']:+.2f}. The final model, with more data "
              f"still, is divided by {facts['drift']['final']:.2f}, so that calibration and thresholds hold for it.", "",

@@ -1,6 +1,6 @@
 """Train, measure and export the built-in synthetic-speech model.
 
-python run.py --data FOLDER_OF_TARS --weights FOLDER --work DIR --out MODEL_FOLDER
+python run.py --data FOLDER_OF_TARS --more FOLDER --work DIR --out MODEL_FOLDER
 
 Steps: gather, features, train, measure, calibrate, export. The work folder
 keeps the features, so that a second run skips them; empty it after a change of
@@ -24,7 +24,7 @@ import results
 import train
 from model import Detector
 
-VERSION = "0.1.0"
+VERSION = "0.2.0"
 SEED = 7
 
 
@@ -32,6 +32,7 @@ def arguments():
     """The command line."""
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--data", required=True, help="folder with speech.tar, speech2.tar and held-out.sha256")
+    p.add_argument("--more", help="folder that gather/ has filled: more clips to learn from and judge")
     p.add_argument("--weights", help="folder of pretrained weights; this recipe starts from none")
     p.add_argument("--work", required=True, help="folder for intermediate data, which is never committed")
     p.add_argument("--out", required=True, help="folder for model.onnx and card.json")
@@ -39,11 +40,11 @@ def arguments():
     return p.parse_args()
 
 
-def gathered(data, work):
+def gathered(data, more, work):
     """The clips, kept in the work folder; -> clips, held-out files dropped, CPU seconds."""
     path = os.path.join(work, "clips.pickle")
     if not os.path.exists(path):
-        clips, held = gather.gather(data)
+        clips, held = gather.gather(data, more)
         with open(path, "wb") as f:
             pickle.dump((clips, held, features.cpu_seconds()), f)
     with open(path, "rb") as f:
@@ -56,15 +57,17 @@ def measure(clips, tables, facts):
     fold = folds.repository_folds(clips)
     scores = train.out_of_fold(clips, tables, fold)
     shortcut = train.out_of_fold(clips, tables, fold, "nuisance")
-    measured = results.measurements(clips, scores, {"clean": shortcut["clean"]}, train.strict(clips, tables, fold))
+    archived = np.array([c["archived"] for c in clips])
+    fewer = {} if archived.all() else train.out_of_fold(clips, tables, fold, within=archived)
+    measured = results.measurements(clips, scores, shortcut, train.strict(clips, tables, fold), fewer)
     label, score, weight, group = calibrate.pooled(clips, scores)
     facts["calibration"] = calibrate.platt(label, score, weight)
     facts["operating_points"] = calibrate.operating_points(label, score, weight, group, facts["calibration"])
-    facts["drift"] = train.scale_drift(clips, tables, fold)
+    facts["drift"] = train.scale_drift(clips, tables, fold, scores["clean"])
     facts["measured"] = [m for m, _ in measured]
     print("\n".join(results.measurement_table(measured)), flush=True)
     scale, bias = facts["calibration"]["scale"], facts["calibration"]["bias"]
-    return measured, {name: 1 / (1 + np.exp(-(scale * s + bias))) for name, s in scores.items()}
+    return measured, {name: 1 / (1 + np.exp(-(scale * scores[name] + bias))) for name in calibrate.POOLED}
 
 
 def final(clips, tables, out, facts):
@@ -92,7 +95,7 @@ def main():
     args = arguments()
     torch.set_num_threads(1)
     os.makedirs(args.work, exist_ok=True)
-    clips, held, spent = gathered(args.data, args.work)
+    clips, held, spent = gathered(args.data, args.more, args.work)
     tables = features.tables(clips, args.work, SEED)
     begin = features.cpu_seconds()
     print(f"{len(clips)} clips, {held} held-out files dropped", flush=True)

@@ -3,21 +3,24 @@ import numpy as np
 
 import folds
 from classifier import SVM
-from features import CONDITIONS, DEGRADED
+from features import PART, RANDOM, WHOLE
 
 # Weight of a clip's windows in each condition that is trained on.
-TRAINED_ON = {"clean": 1.0, "telephone": 0.15, **{f"degraded-{k}": 0.15 for k in range(DEGRADED)}}
-JUDGED_ON = [*CONDITIONS, "degraded-0"]
+TRAINED_ON = {"clean": 1.0, **dict.fromkeys(RANDOM, 0.15)}
+JUDGED_ON = [*WHOLE, *PART, "degraded-0"]
 
 
 def rows(clips, tables, chosen, column="x"):
-    """Training rows of the chosen clips: values, labels, weights."""
+    """Training rows of the chosen clips, of every condition that has the column:
+    values, labels, weights."""
     index = np.flatnonzero(chosen)
     weight = np.zeros(len(clips))
     weight[index] = folds.balanced([clips[i] for i in index])
     label = np.array([c["label"] for c in clips])
     x, y, w = [], [], []
     for name, condition_weight in TRAINED_ON.items():
+        if column not in tables[name]:
+            continue
         owner = tables[name]["clip"]
         take = chosen[owner]
         share = condition_weight * weight[owner] / np.bincount(owner, minlength=len(clips))[owner]
@@ -42,12 +45,13 @@ def clip_scores(model, table, chosen, column="x"):
         return np.bincount(owner[take], value, n) / np.bincount(owner[take], minlength=n)
 
 
-def out_of_fold(clips, tables, fold, column="x"):
-    """Condition -> score of each clip by the model that did not see its repository."""
-    out = {name: np.full(len(clips), np.nan) for name in JUDGED_ON}
+def out_of_fold(clips, tables, fold, column="x", within=True):
+    """Condition -> score of each clip by the model that saw neither its repository
+    nor, for a fake, its system. `within` masks the clips that may teach at all."""
+    out = {name: np.full(len(clips), np.nan) for name in JUDGED_ON if column in tables[name]}
     for f in np.unique(fold):
         test = fold == f
-        model = fit(clips, tables, ~test, column)
+        model = fit(clips, tables, folds.unseen(clips, test) & within, column)
         for name in out:
             out[name][test] = clip_scores(model, tables[name], test, column)[test]
     return out
@@ -59,17 +63,15 @@ def strict(clips, tables, fold):
             for name, train, test in folds.strict_splits(clips, fold)}
 
 
-def scale_drift(clips, tables, fold):
-    """Spread of scores by models with one fold fewer against models with all other
-    folds, on the same unseen clips; and `final`, by how much the model of all clips
+def scale_drift(clips, tables, fold, large):
+    """Spread of scores by models with one fold fewer against `large`, those of
+    models with all other folds, on the same unseen clips; and `final`, by how much the model of all clips
     should then spread wider still (a power law in the amount of data)."""
-    small, large = [], []
+    small, k = np.full(len(clips), np.nan), len(np.unique(fold))
     for f in np.unique(fold):
         test = fold == f
-        fewer = ~test & (fold != (f + 1) % (fold.max() + 1))
-        for keep, into in ((fewer, small), (~test, large)):
-            into.append(clip_scores(fit(clips, tables, keep), tables["clean"], test)[test])
-    a, b = np.concatenate(small), np.concatenate(large)
-    wider, k = float(b.std() / a.std()), len(np.unique(fold))
+        fewer = folds.unseen(clips, test) & (fold != (f + 1) % k)
+        small[test] = clip_scores(fit(clips, tables, fewer), tables["clean"], test)[test]
+    wider = float(large.std() / small.std())
     exponent = np.log(wider) / np.log((k - 1) / (k - 2))
-    return dict(deviation=wider, shift=float(b.mean() - a.mean()), final=float((k / (k - 1)) ** exponent))
+    return dict(deviation=wider, shift=float(large.mean() - small.mean()), final=float((k / (k - 1)) ** exponent))

@@ -1,0 +1,108 @@
+"""Tests: python -m unittest speech.test_speech, from scripts/train."""
+
+import csv
+import importlib.util
+import io
+import sys
+import tempfile
+import unittest
+import wave
+from pathlib import Path
+
+import numpy as np
+
+HERE = Path(__file__).resolve().parent
+sys.path.append(str(HERE))  # last: `gather` stays the package beside this folder
+
+import audio  # noqa: E402
+import features  # noqa: E402
+import folds  # noqa: E402
+
+COLUMNS = ("path", "medium", "label", "system", "repository", "commit", "original path", "licence", "sha256", "excerpt")
+
+
+def module(name):
+    """A module of this folder whose name another one has."""
+    spec = importlib.util.spec_from_file_location("speech_" + name, HERE / (name + ".py"))
+    found = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(found)
+    return found
+
+
+def clip(repository, label, system, seconds=1.0):
+    """A clip of noise."""
+    x = np.random.RandomState(len(repository + system)).normal(0, 3000, int(seconds * audio.RATE))
+    return dict(repository=repository, label=label, system=system, sound=x.astype(np.int16), id=repository + system)
+
+
+def sound(seed):
+    """The bytes of a second of WAV."""
+    out = io.BytesIO()
+    with wave.open(out, "wb") as f:
+        f.setparams((1, 2, audio.RATE, 0, "NONE", ""))
+        f.writeframes(np.random.RandomState(seed).normal(0, 900, audio.RATE).astype("<i2").tobytes())
+    return out.getvalue()
+
+
+class Unseen(unittest.TestCase):
+    """What may teach a model that is judged on other clips."""
+
+    def test_neither_repository_nor_system(self):
+        clips = [clip("a/judged", 1, "HiFiGAN(voc)"), clip("a/judged", 0, "natural"), clip("b/same", 1, "Hifi-GAN"),
+                 clip("b/same", 0, "natural"), clip("c/other", 1, "VITS")]
+        test = np.array([True, True, False, False, False])
+        self.assertEqual(folds.unseen(clips, test).tolist(), [False, False, False, True, True])
+
+    def test_names_of_one_system(self):
+        for a, b in (("MB-MelGAN", "multi_band_melgan"), ("PWG(voc)", "parallel_wavegan"), ("YourTTS", "your tts")):
+            self.assertEqual(folds.system_key(a), folds.system_key(b), (a, b))
+        self.assertNotEqual(folds.system_key("Tacotron2"), folds.system_key("Tacotron2+WaveGlow"))
+
+
+class Lines(unittest.TestCase):
+    """Random telephone lines."""
+
+    def test_keeps_length_and_drops_what_no_line_carries(self):
+        x = clip("a/b", 0, "natural", 2.0)["sound"]
+        for seed in range(5):
+            y = audio.line(x, np.random.RandomState(seed))
+            power = np.abs(np.fft.rfft(y.astype(float))) ** 2
+            hertz = np.fft.rfftfreq(len(y), 1 / audio.RATE)
+            self.assertEqual((len(y), y.dtype), (len(x), np.int16))
+            self.assertLess(power[hertz > 4500].sum(), 0.01 * power.sum())
+
+
+class Views(unittest.TestCase):
+    """Random views follow from seed and repository alone."""
+
+    def test_repeatable(self):
+        clips = [clip("a/b", 0, "natural", 5.0), clip("a/b", 1, "VITS", 1.0)]
+        first, again, other = (features.view(clips, "line-0", seed) for seed in (7, 7, 8))
+        self.assertTrue(all(np.array_equal(x, y) for x, y in zip(first, again)))
+        self.assertFalse(np.array_equal(first[0], other[0]))
+        self.assertEqual([len(x) for x in first], [audio.WINDOW] * 2)
+
+
+class Collection(unittest.TestCase):
+    """What comes in of a folder that the gathering has filled."""
+
+    def test_shares_and_excerpts(self):
+        gather, rows = module("gather"), []
+        with tempfile.TemporaryDirectory() as folder:
+            for i in range(gather.MOST_FAKE + 3):
+                (Path(folder) / f"{i}.wav").write_bytes(sound(i))
+                rows.append(dict(path=f"{i}.wav", medium="speech", label="fake", system="VITS", repository="a/b",
+                                 commit="c" * 40, licence="MIT", sha256=f"{i:064x}", excerpt="")
+                            | {"original path": ""})
+            rows[0]["excerpt"], rows[1]["medium"] = "yes", "image"
+            with open(Path(folder) / "manifest.tsv", "w", newline="") as f:
+                table = csv.DictWriter(f, COLUMNS, delimiter="\t")
+                table.writeheader()
+                table.writerows(rows)
+            found = list(gather.from_collection(folder))
+        self.assertEqual([c["path"] for c in found], [f"{i}.wav" for i in range(2, 2 + gather.MOST_FAKE)])
+        self.assertEqual({(c["label"], c["archived"]) for c in found}, {(1, False)})
+
+
+if __name__ == "__main__":
+    unittest.main()
