@@ -90,6 +90,11 @@ func (s *Store) Write(ctx context.Context, fn func(*Tx) error) error {
 		return err
 	}
 	if err := tx.Commit(); err != nil {
+		// A context that has ended rolls back by itself, now and then first:
+		// then that is what happened, not that the transaction is over.
+		if ctx.Err() != nil && errors.Is(err, sql.ErrTxDone) {
+			err = ctx.Err()
+		}
 		return fmt.Errorf("commit: %w", err)
 	}
 	s.compiled.compile(ctx, s.writer, own.missed)

@@ -110,6 +110,8 @@ func TestForeignKeysHold(t *testing.T) {
 	assert.ErrorContains(t, err, "FOREIGN KEY")
 }
 
+// Whoever cancels is told so: now and then the answer was that the transaction
+// had been rolled back already.
 func TestWriteRollsBack(t *testing.T) {
 	t.Parallel()
 	refusal := errors.New("refused")
