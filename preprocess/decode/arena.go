@@ -40,9 +40,6 @@ type Found struct {
 	Duration time.Duration // 0 for a still picture
 }
 
-// ErrOutputFull means that a file yields more than the output may hold.
-var ErrOutputFull = errors.New("the output is full")
-
 // Arena hands out pieces of the shared output file, mapped one by one, so that
 // what decoders write is seen by the server without a copy. It is not safe for
 // concurrent use. Whoever made it calls Close.
@@ -61,7 +58,7 @@ func NewArena(file *os.File, limit int64) *Arena { return &Arena{file: file, lim
 
 // Frame makes room for a picture of w by h pixels at the time at, and returns
 // its w*h*3 zero bytes: RGB, rows top to bottom without padding.
-// The error is ErrOutputFull once the limit is passed.
+// The error is preprocess.ErrOutputFull once the limit is passed.
 func (a *Arena) Frame(w, h int, at time.Duration) ([]byte, error) {
 	if w < 1 || h < 1 || w > 1<<16 || h > 1<<16 {
 		return nil, fmt.Errorf("frame of %d by %d pixels", w, h)
@@ -75,7 +72,7 @@ func (a *Arena) Frame(w, h int, at time.Duration) ([]byte, error) {
 }
 
 // Window makes room for n samples that start at the time at, and returns them,
-// all zero. The error is ErrOutputFull once the limit is passed.
+// all zero. The error is preprocess.ErrOutputFull once the limit is passed.
 func (a *Arena) Window(n int, at time.Duration) ([]float32, error) {
 	if n < 1 || n > 1<<28 {
 		return nil, fmt.Errorf("window of %d samples", n)
@@ -110,7 +107,7 @@ func (a *Arena) piece(n int64) (int64, []byte, error) {
 	page := int64(os.Getpagesize())
 	whole := (n + page - 1) / page * page
 	if whole > a.limit-a.size {
-		return 0, nil, ErrOutputFull
+		return 0, nil, preprocess.ErrOutputFull
 	}
 	if err := a.file.Truncate(a.size + whole); err != nil {
 		return 0, nil, fmt.Errorf("grow the output: %w", err)

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"deepfaked/preprocess"
 )
 
 // newTestArena is an arena of at most limit bytes over a memory file, closed
@@ -53,7 +55,7 @@ func TestArenaStopsAtItsLimit(t *testing.T) {
 	if _, err := arena.Frame(10, 10, 0); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := arena.Window(1, 0); err != ErrOutputFull { //nolint:errorlint // the very value is promised
+	if _, err := arena.Window(1, 0); err != preprocess.ErrOutputFull { //nolint:errorlint // the very value is promised
 		t.Fatalf("the second page gives %v", err)
 	}
 	for _, side := range []int{0, -1, 1 << 17} {

@@ -132,7 +132,7 @@ func protected(decode decoder, src Source, arena *Arena) (found Found, err error
 
 // failure is the reply to a file that cannot be decoded.
 func failure(err error, leaving bool) preprocess.DecodeReply {
-	reply := preprocess.DecodeReply{Cause: err.Error(), Leaving: leaving, Full: errors.Is(err, ErrOutputFull)}
+	reply := preprocess.DecodeReply{Cause: err.Error(), Leaving: leaving, Full: errors.Is(err, preprocess.ErrOutputFull)}
 	if fault, ok := errors.AsType[*preprocess.Error](err); ok {
 		reply.Code, reply.Message, reply.Cause = fault.Code, fault.Message, ""
 		if fault.Err != nil {
