@@ -25,10 +25,16 @@ func (l *Ledger) Check(ctx context.Context, a Account) error {
 // Reserve accepts a submission: it counts it for the day, holds a place in the
 // current period's allowance and notes the detection as processing, all in one
 // transaction. The errors are Check's. After success one of Settle, Fail and
-// Release must be called for s.ID.
+// Release must be called for s.ID. An asynchronous one survives a power failure
+// from then on; of a synchronous one, whose client such a failure leaves without
+// an answer, nothing need be left.
 func (l *Ledger) Reserve(ctx context.Context, a Account, s Submission) error {
 	now := l.now()
-	err := l.store.Write(ctx, func(tx *store.Tx) error {
+	write := l.store.WriteUnsynced
+	if s.Async {
+		write = l.store.Write
+	}
+	err := write(ctx, func(tx *store.Tx) error {
 		if err := room(ctx, tx, a, now); err != nil {
 			return err
 		}

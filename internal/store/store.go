@@ -76,18 +76,50 @@ func (s *Store) Reader() *sql.DB { return s.reader }
 
 // Write runs fn in a transaction that excludes all other writers, in this
 // process and in others, from its first statement on. It commits when fn
-// returns nil and rolls back otherwise; fn's error is returned as it is.
+// returns nil, and what it wrote is on disk then; it rolls back otherwise, and
+// fn's error is returned as it is.
 func (s *Store) Write(ctx context.Context, fn func(*Tx) error) error {
-	tx, err := s.writer.BeginTx(ctx, nil)
+	return s.write(ctx, "FULL", fn)
+}
+
+// WriteUnsynced is Write for what nobody has been promised yet: all see it, and
+// it outlives the process, but without the wait for the disk. Until a Write has
+// returned, a power failure may take it back.
+func (s *Store) WriteUnsynced(ctx context.Context, fn func(*Tx) error) error {
+	return s.write(ctx, "NORMAL", fn)
+}
+
+// write runs fn at a level of synchronous, and compiles what it ran.
+func (s *Store) write(ctx context.Context, level string, fn func(*Tx) error) error {
+	missed, err := s.transact(ctx, level, fn)
 	if err != nil {
-		return fmt.Errorf("begin a transaction: %w", err)
+		return err
+	}
+	s.compiled.compile(ctx, s.writer, missed)
+	return nil
+}
+
+// transact returns the texts that fn ran uncompiled. Every transaction sets the
+// level for itself: there is nothing to restore, however the one before ended.
+func (s *Store) transact(ctx context.Context, level string, fn func(*Tx) error) ([]string, error) {
+	conn, err := s.writer.Conn(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("wait for the writing connection: %w", err)
+	}
+	defer func() { _ = conn.Close() }() // it waits for the transaction's end
+	if _, err := conn.ExecContext(ctx, "PRAGMA synchronous="+level); err != nil {
+		return nil, fmt.Errorf("choose when to sync: %w", err)
+	}
+	tx, err := conn.BeginTx(ctx, nil)
+	if err != nil {
+		return nil, fmt.Errorf("begin a transaction: %w", err)
 	}
 	// After a commit this does nothing; it is what ends the transaction when
 	// fn fails or panics.
 	defer func() { _ = tx.Rollback() }()
 	own := &Tx{tx: tx, compiled: &s.compiled}
 	if err := fn(own); err != nil {
-		return err
+		return nil, err
 	}
 	if err := tx.Commit(); err != nil {
 		// A context that has ended rolls back by itself, now and then first:
@@ -95,8 +127,7 @@ func (s *Store) Write(ctx context.Context, fn func(*Tx) error) error {
 		if ctx.Err() != nil && errors.Is(err, sql.ErrTxDone) {
 			err = ctx.Err()
 		}
-		return fmt.Errorf("commit: %w", err)
+		return nil, fmt.Errorf("commit: %w", err)
 	}
-	s.compiled.compile(ctx, s.writer, own.missed)
-	return nil
+	return own.missed, nil
 }

@@ -145,6 +145,27 @@ func TestWriteRollsBack(t *testing.T) {
 	}
 }
 
+// TestWhatIsSynced: the level belongs to the connection, which all share, so that
+// one transaction could decide for the next, even where it failed.
+func TestWhatIsSynced(t *testing.T) {
+	t.Parallel()
+	s := open(t, t.TempDir())
+	refusal := errors.New("refused")
+	for i, tt := range []struct {
+		write func(context.Context, func(*Tx) error) error
+		level int // of PRAGMA synchronous: 1 is NORMAL, 2 is FULL
+		fails error
+	}{{s.Write, 2, nil}, {s.WriteUnsynced, 1, nil}, {s.Write, 2, nil}, {s.WriteUnsynced, 1, refusal}, {s.Write, 2, nil}} {
+		err := tt.write(t.Context(), func(tx *Tx) error {
+			var level int
+			require.NoError(t, tx.QueryRowContext(t.Context(), "SELECT synchronous FROM pragma_synchronous").Scan(&level))
+			assert.Equal(t, tt.level, level, "transaction %d", i)
+			return tt.fails
+		})
+		require.ErrorIs(t, err, tt.fails)
+	}
+}
+
 // Each writer has a store of its own, as each would in a process of its own:
 // whoever waits for the lock must get it in the end.
 func TestParallelWritersNeverSeeALock(t *testing.T) {
