@@ -20,6 +20,7 @@ type Options struct {
 	// frame: a smaller one holds too little to be judged.
 	Smallest int
 	// Quality is the least cascade score of a face. Higher is surer and finds less.
+	// Half of it is enough for a large one, which stands out from fewer windows.
 	Quality float32
 	// Most bounds the faces returned for a frame, largest first.
 	Most int
@@ -81,8 +82,7 @@ func unpack(cascade []byte) (*pigo.Pigo, error) {
 // The cascade looks for squares within the picture only, but the face of a
 // portrait often reaches to its edge. Therefore faces larger than large of the
 // longer side are looked for in the picture continued by its edge pixels, by
-// surround of that side; smaller ones, which cost the most time, without, and in
-// two steps: see sift.
+// surround of that side; smaller ones without.
 const (
 	large    = 0.3
 	surround = 0.3
@@ -109,14 +109,14 @@ func (f *Finder) Find(frame preprocess.Frame) []image.Rectangle {
 	longer := max(grey.width, grey.height)
 	smallest := max(int(float64(f.opts.Smallest)/growth)/by, 20)
 	bound, margin := max(smallest, int(large*float64(longer))), int(surround*float64(longer))
-	found := f.sift(grey, smallest, bound)
-	for _, d := range f.search(grey.continued(margin), grey.width+2*margin, bound, longer) {
+	found := f.sift(grey.picture, grey.looked, sides(smallest, bound), 2)
+	for _, d := range f.sift(grey.continued(margin), grey.looked, sides(bound, longer), 1) {
 		d.Col, d.Row = d.Col-margin, d.Row-margin
 		found = append(found, d)
 	}
 	var faces []image.Rectangle
 	for _, d := range f.cascade.ClusterDetections(found, 0.2) {
-		if d.Q >= f.opts.Quality {
+		if d.Q >= f.opts.Quality || d.Scale >= bound && 2*d.Q >= f.opts.Quality {
 			faces = append(faces, box(d, by))
 		}
 	}

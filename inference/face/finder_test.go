@@ -89,7 +89,7 @@ func TestReduce(t *testing.T) {
 
 func TestContinued(t *testing.T) {
 	t.Parallel()
-	b := buffer{pix: []byte{1, 2, 3, 4, 5, 6}, width: 3, height: 2}
+	b := buffer{picture: picture{[]byte{1, 2, 3, 4, 5, 6}, 3, 2}}
 	want := []byte{
 		1, 1, 1, 2, 3, 3, 3,
 		1, 1, 1, 2, 3, 3, 3,
@@ -98,7 +98,7 @@ func TestContinued(t *testing.T) {
 		4, 4, 4, 5, 6, 6, 6,
 		4, 4, 4, 5, 6, 6, 6,
 	}
-	if got := b.continued(2); !slices.Equal(got, want) {
+	if got := b.continued(2).pix; !slices.Equal(got, want) {
 		t.Errorf("got %v", got)
 	}
 }

@@ -6,13 +6,18 @@ import (
 	"deepfaked/preprocess"
 )
 
+// picture is grey, in rows without padding.
+type picture struct {
+	pix           []byte
+	width, height int
+}
+
 // buffer is the memory of one search.
 type buffer struct {
-	pix           []byte // grey
-	width, height int
-	wide          []byte   // continued beyond the edges
-	sum           []uint32 // of one row
-	looked        map[window]bool
+	picture
+	wide   []byte   // continued beyond the edges
+	sum    []uint32 // of one row
+	looked map[window]bool
 }
 
 // reduce averages blocks of by×by pixels into one grey pixel each. What is left
@@ -69,7 +74,7 @@ func halve(out, upper, lower []byte) {
 
 // continued adds margin pixels on every side, like the nearest ones of the edge.
 // The result is valid until the next call.
-func (b *buffer) continued(margin int) []byte {
+func (b *buffer) continued(margin int) picture {
 	width, height := b.width+2*margin, b.height+2*margin
 	b.wide = slices.Grow(b.wide[:0], width*height)[:width*height]
 	for y := range height {
@@ -80,5 +85,5 @@ func (b *buffer) continued(margin int) []byte {
 			row[x], row[margin+b.width+x] = from[0], from[b.width-1]
 		}
 	}
-	return b.wide
+	return picture{b.wide, width, height}
 }

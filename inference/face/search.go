@@ -38,50 +38,47 @@ func sides(smallest, largest int) (all []int) {
 	return all
 }
 
-// search returns squares of at least smallest and at most largest pixels, many
-// for each face, in rows of width grey pixels.
-func (f *Finder) search(pix []byte, width, smallest, largest int) (found []pigo.Detection) {
-	for _, side := range sides(smallest, largest) {
-		found = append(found, run(f.cascade, pix, len(pix)/width, width, width, side, step(side))...)
-	}
-	return found
+// sieve gathers the squares of one search.
+type sieve struct {
+	picture
+	looked map[window]bool
+	found  []pigo.Detection
 }
 
-// sift returns those squares of search that lie around what the first trees take
-// for a face. They look at an eighth of the windows: at every second place of
-// every second side.
-func (f *Finder) sift(b *buffer, smallest, largest int) (found []pigo.Detection) {
-	clear(b.looked)
-	all := sides(smallest, largest)
-	for i := min(1, len(all)-1); i >= 0 && i < len(all); i += 2 {
-		for _, hit := range run(f.first, b.pix, b.height, b.width, b.width, all[i], 2*step(all[i])) {
-			for _, side := range all[max(0, i-1):min(i+2, len(all))] {
-				found = f.around(found, b, hit, side)
+// sift returns the squares of these sides, many for each face, that lie around
+// what the first trees take for one: they look at every second place of every so
+// many sides, and the whole cascade at all the windows there.
+func (f *Finder) sift(p picture, looked map[window]bool, sides []int, every int) []pigo.Detection {
+	clear(looked)
+	s := sieve{picture: p, looked: looked}
+	for i := min(every, len(sides)) - 1; i >= 0 && i < len(sides); i += every {
+		for _, hit := range run(f.first, p.pix, p.height, p.width, p.width, sides[i], 2*step(sides[i])) {
+			for _, side := range sides[max(0, i-every+1):min(i+every, len(sides))] {
+				f.around(&s, hit, side)
 			}
 		}
 	}
-	return found
+	return s.found
 }
 
-// around appends what the nine windows of a side that are nearest to a hit hold.
-func (f *Finder) around(found []pigo.Detection, b *buffer, hit pigo.Detection, side int) []pigo.Detection {
+// around looks at the nine windows of a side that are nearest to a hit.
+func (f *Finder) around(s *sieve, hit pigo.Detection, side int) {
 	step, half := step(side), side/2+1
 	row, col := (hit.Row-half+step/2)/step, (hit.Col-half+step/2)/step
 	for r := max(0, row-1); r <= row+1; r++ {
 		for c := max(0, col-1); c <= col+1; c++ {
 			w := window{row: half + r*step, col: half + c*step, side: side}
-			if w.row+half > b.height || w.col+half > b.width || b.looked[w] {
+			if w.row+half > s.height || w.col+half > s.width || s.looked[w] {
 				continue
 			}
-			b.looked[w] = true
-			corner := (w.row-half)*b.width + w.col - half
-			for _, d := range run(f.cascade, b.pix[corner:], 2*half, 2*half, b.width, side, side) {
+			s.looked[w] = true
+			corner := (w.row-half)*s.width + w.col - half
+			for _, d := range run(f.cascade, s.pix[corner:], 2*half, 2*half, s.width, side, side) {
 				d.Row, d.Col = w.row, w.col
-				found = append(found, d)
+				s.found = append(s.found, d)
 			}
 		}
 	}
-	return found
 }
 
 // run looks at windows of one side, step pixels apart, in rows that begin dim
