@@ -22,11 +22,13 @@ const markVariable = "DEEPFAKED_TEST_MARK"
 
 // misbehave is the life of a child that does something wrong. It never returns.
 func misbehave(mode string) {
-	if mode == "once" { // a library disappears while the service runs
+	// Only the first child crashes: then a library disappears while the service
+	// runs, or all is well again.
+	if next, first := map[string]string{"once": "missing-library", "unlucky": "look-around"}[mode]; first {
 		mode = "crash"
 		mark := os.Getenv(markVariable)
 		if _, err := os.Stat(mark); err == nil {
-			mode = "missing-library"
+			mode = next
 		}
 		_ = os.WriteFile(mark, nil, 0o600)
 	}

@@ -82,6 +82,19 @@ func (p *Pool) Decode(ctx context.Context, f *os.File, size int64, declared Kind
 		return nil, err
 	}
 	req := DecodeRequest{Format: format, Size: size, Output: p.opts.OutputBytes, Limits: p.opts.Limits}
+	media, err := p.attempt(ctx, f, req, declared)
+	if lost := (*lostError)(nil); errors.As(err, &lost) {
+		media, err = p.attempt(ctx, f, req, declared)
+	}
+	if lost := (*lostError)(nil); errors.As(err, &lost) { // twice is no accident
+		return nil, unsafeFile(format, lost.cause)
+	}
+	return media, err
+}
+
+// attempt decodes the file, from its beginning into memory of its own. The error
+// matches *lostError if that cost a child.
+func (p *Pool) attempt(ctx context.Context, f *os.File, req DecodeRequest, declared Kind) (*Media, error) {
 	source, err := sandbox.ReadOnly(f)
 	if err != nil {
 		return nil, err

@@ -171,10 +171,46 @@ func TestDecodeSaysWhyNoChildStarts(t *testing.T) {
 	opts.Env = append(opts.Env, markVariable+"="+filepath.Join(t.TempDir(), "mark"))
 	pool := newPool(t, opts)
 	_, err := decodeBytes(t, pool, tinyPNG(t), "")
-	fault(t, err, preprocess.UnsupportedMediaType, "safely")
-	_, err = decodeBytes(t, pool, tinyPNG(t), "")
 	if e := new(preprocess.Error); err == nil || errors.As(err, &e) || !strings.Contains(err.Error(), "libopencv_core") {
 		t.Fatalf("got %v", err)
+	}
+}
+
+// TestAnInnocentFileIsDecodedAfterAll: a file whose child died, of whatever it
+// was, was refused for good as one that can't be decoded safely.
+func TestAnInnocentFileIsDecodedAfterAll(t *testing.T) {
+	t.Parallel()
+	opts := poolOptions(t, "unlucky")
+	opts.Children = 1
+	opts.Env = append(opts.Env, markVariable+"="+filepath.Join(t.TempDir(), "mark"))
+	pool := newPool(t, opts)
+	if _, err := decodeBytes(t, pool, tinyPNG(t), ""); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestACallerWhoLeavesKillsNoChildOfAnother: whose context ended just when the
+// child had answered had it killed, but it had been given to the next by then.
+func TestACallerWhoLeavesKillsNoChildOfAnother(t *testing.T) {
+	t.Parallel()
+	var log strings.Builder
+	opts := poolOptions(t, "look-around")
+	opts.Children = 1
+	opts.Logger = slog.New(slog.NewTextHandler(&log, nil))
+	pool := newPool(t, opts)
+	f, size := file(t, tinyPNG(t)), int64(len(tinyPNG(t)))
+	for i := range 300 {
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(time.Duration(i)*3*time.Microsecond, cancel)
+		_, _ = pool.Decode(ctx, f, size, "")
+		if _, err := pool.Decode(t.Context(), f, size, ""); err != nil {
+			t.Fatal(err)
+		}
+		cancel()
+	}
+	_ = pool.Close()
+	if strings.Contains(log.String(), "lost") {
+		t.Error(log.String())
 	}
 }
 

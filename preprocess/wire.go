@@ -152,8 +152,6 @@ func (r *DecodeReply) fault(format Format) error {
 		return &Error{Code: r.Code, Message: r.Message, Err: cause(r.Cause)}
 	case r.Code != "":
 		return undecodable(format, fmt.Errorf("the child's code is %.40q", r.Code))
-	case r.Cause != "" && r.Leaving:
-		return unsafeFile(format, cause(r.Cause))
 	case r.Cause != "":
 		return undecodable(format, cause(r.Cause))
 	}

@@ -17,6 +17,12 @@ import (
 // errNotServed means that a child was dead, or unfit, before it got the file.
 var errNotServed = errors.New("the child took no file")
 
+// lostError means that a child died of a file, or at the same time: memory may
+// have run out, or somebody have killed it.
+type lostError struct{ cause error }
+
+func (e *lostError) Error() string { return e.cause.Error() }
+
 // worker is a ready child. It serves one caller at a time.
 type worker struct {
 	*sandbox.Child
@@ -26,29 +32,44 @@ type worker struct {
 }
 
 // serve decodes one file and gives the worker back to its keeper. A child that
-// fails in any way is not used again.
+// fails in any way is not used again. The error is a *lostError if another child
+// may do better.
 func (w *worker) serve(ctx context.Context, req DecodeRequest, source, output *os.File) (*DecodeReply, error) {
 	healthy := false
 	defer func() { w.returned <- healthy }()
-	reply, err := w.ask(ctx, req, source, output)
-	if err == nil {
-		healthy = !reply.Leaving
+	stop := context.AfterFunc(ctx, w.Kill)
+	reply, err := w.ask(req, source, output)
+	spared := stop() // else it is being killed, though the reply may have come first
+	switch {
+	case err == nil && reply.Leaving && reply.Code == "":
+		return nil, w.lost(req, errors.New("the child gives up: "+reply.Cause[:min(len(reply.Cause), maxText)]))
+	case err == nil:
+		healthy = spared && !reply.Leaving
 		return reply, nil
-	}
-	if errors.Is(err, errNotServed) {
+	case errors.Is(err, errNotServed):
 		return nil, err
 	}
+	late := errors.Is(err, os.ErrDeadlineExceeded)
 	err = w.end(err)
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
+	lost := w.lost(req, err)
+	if late {
+		return nil, unsafeFile(req.Format, err)
+	}
+	return nil, lost
+}
+
+// lost tells the operator, and the pool.
+func (w *worker) lost(req DecodeRequest, err error) error {
 	w.opts.Logger.Warn("a decoder child was lost", "format", string(req.Format), "bytes", req.Size, "error", err)
-	return nil, unsafeFile(req.Format, err)
+	return &lostError{err}
 }
 
 // ask sends the file, waits for the reply, and checks it while the child can
-// still be held to it. The child is killed when ctx ends.
-func (w *worker) ask(ctx context.Context, req DecodeRequest, source, output *os.File) (*DecodeReply, error) {
+// still be held to it.
+func (w *worker) ask(req DecodeRequest, source, output *os.File) (*DecodeReply, error) {
 	req.ID = rand.Text()
 	message, err := json.Marshal(req)
 	if err != nil {
@@ -62,8 +83,6 @@ func (w *worker) ask(ctx context.Context, req DecodeRequest, source, output *os.
 	if err := w.AllowCPU(time.Duration(w.opts.CPUSeconds) * time.Second); err != nil { //nolint:gosec // small
 		return nil, errNotServed
 	}
-	stop := context.AfterFunc(ctx, w.Kill)
-	defer stop()
 	_ = w.SetDeadline(time.Now().Add(w.opts.Timeout)) // wall clock: the operating system's business
 	if err := w.Send(message, source, output); err != nil {
 		return nil, fmt.Errorf("%w: %w", errNotServed, err)

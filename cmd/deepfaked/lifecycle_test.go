@@ -120,19 +120,24 @@ func (s *instance) testClientGone(t *testing.T) {
 	s.detect(t, key, somePicture(t)).want(t, 402, "quota_exceeded")
 }
 
-// testKilledDecoder: the death of a child costs its own request, and no other.
+// testKilledDecoder: the death of a child costs nobody anything; a file that two
+// die of is refused, and no other.
 func (s *instance) testKilledDecoder(t *testing.T) {
 	key := newKey(t, s.data, "killed", "pro")
 	film := longFilm(t)
 	done := s.begin(t.Context(), t, key, film)
 	require.NoError(t, unix.Kill(s.working(t), unix.SIGKILL))
+	(<-done).judged(t)
+	done = s.begin(t.Context(), t, key, film)
+	require.NoError(t, unix.Kill(s.working(t), unix.SIGKILL))
+	require.NoError(t, unix.Kill(s.working(t), unix.SIGKILL))
 	message := (<-done).want(t, 415, "unsupported_media_type")
 	assert.Contains(t, message, "could not be decoded safely")
-	assert.Zero(t, s.usage(t, key))
+	assert.InDelta(t, 1, s.usage(t, key), 0)
 	for _, file := range [][]byte{film, somePicture(t), silence(5)} {
 		s.detect(t, key, file).judged(t)
 	}
-	assert.InDelta(t, 3, s.usage(t, key), 0)
+	assert.InDelta(t, 4, s.usage(t, key), 0)
 }
 
 // testDefaultLimits: without a configuration the plans are the contract's.
