@@ -3,7 +3,6 @@ package inference
 import (
 	"context"
 	"fmt"
-	"image"
 	"os"
 	"time"
 
@@ -16,16 +15,10 @@ type Decoder interface {
 	Decode(ctx context.Context, f *os.File, size int64, declared preprocess.Kind) (*preprocess.Media, error)
 }
 
-// FaceFinder returns the squares that hold a face, in pixels of the frame.
-type FaceFinder interface {
-	Find(frame preprocess.Frame) []image.Rectangle
-}
-
 // Parts are what a Detector is made of. It closes none of them.
 type Parts struct {
 	Decoder   Decoder
 	Scheduler *Scheduler
-	Faces     FaceFinder
 	Cards     []models.Card // of the models that the scheduler's executors hold
 	Provider  string        // ONNX Runtime's execution provider, for the report
 }
@@ -35,12 +28,14 @@ type Parts struct {
 // concurrent use.
 type Detector struct {
 	parts  Parts
+	opts   DetectorOptions
 	judges map[models.Task][]models.Card
+	finder models.Card // of faces
 	gate   *gate
 }
 
-// NewDetector checks that every task that the service judges has a model: no
-// score is invented for a task without one.
+// NewDetector checks that every task has a model: no score is invented for a task
+// without one. Of several models that find faces the last is used.
 func NewDetector(parts Parts, opts DetectorOptions) (*Detector, error) {
 	if err := opts.Validate(); err != nil {
 		return nil, err
@@ -49,12 +44,14 @@ func NewDetector(parts Parts, opts DetectorOptions) (*Detector, error) {
 	for _, c := range parts.Cards {
 		judges[c.Task] = append(judges[c.Task], c)
 	}
-	for _, t := range []models.Task{models.ImageSynthesis, models.FaceManipulation, models.SpeechSynthesis} {
+	for _, t := range models.Tasks() {
 		if len(judges[t]) == 0 {
 			return nil, fmt.Errorf("no model of the task %s is loaded; add one with --models DIR", t)
 		}
 	}
-	return &Detector{parts: parts, judges: judges, gate: newGate(opts)}, nil
+	finders := judges[models.FaceDetection]
+	finder := finders[len(finders)-1] // an operator's, rather than the built-in one
+	return &Detector{parts: parts, opts: opts, judges: judges, finder: finder, gate: newGate(opts)}, nil
 }
 
 // Detect judges one file. Its errors are *preprocess.Error when the file is at

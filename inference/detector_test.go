@@ -3,9 +3,9 @@ package inference
 import (
 	"context"
 	"errors"
-	"image"
 	"math"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -15,16 +15,12 @@ import (
 	"deepfaked/preprocess"
 )
 
-// decoderFunc and findFunc are fakes: what a decoder or a face finder returns.
-type (
-	decoderFunc func(ctx context.Context) (*preprocess.Media, error)
-	findFunc    func(preprocess.Frame) []image.Rectangle
-)
+// decoderFunc is a fake: what a decoder returns.
+type decoderFunc func(ctx context.Context) (*preprocess.Media, error)
 
 func (f decoderFunc) Decode(ctx context.Context, _ *os.File, _ int64, _ preprocess.Kind) (*preprocess.Media, error) {
 	return f(ctx)
 }
-func (f findFunc) Find(frame preprocess.Frame) []image.Rectangle { return f(frame) }
 
 // meanRunner is a model whose logit is the mean of its row: bytes/100 or samples.
 type meanRunner []models.Row
@@ -45,6 +41,15 @@ func (m meanRunner) Run(n int) ([]float32, error) {
 	return out, nil
 }
 
+// finder is a model that finds the same boxes in every row.
+type finder struct {
+	meanRunner
+
+	boxes []float32
+}
+
+func (f finder) Run(n int) ([]float32, error) { return slices.Repeat(f.boxes, n), nil }
+
 // card is a model that needs no calibration; its thresholds are .9, .7 and .3.
 func card(task models.Task) models.Card {
 	c := models.Card{
@@ -58,18 +63,19 @@ func card(task models.Task) models.Card {
 			"sensitive": {FalsePositiveRate: .15, Threshold: .3},
 		},
 	}
+	if task == models.FaceDetection {
+		c.Detection = &models.Detection{Threshold: .5, Overlap: .4}
+	}
 	if task == models.SpeechSynthesis {
 		c.Input = models.Tensor{Type: "float32", Shape: []int64{-1, 16}}
 	}
 	return c
 }
 
-var allTasks = []models.Task{models.ImageSynthesis, models.FaceManipulation, models.SpeechSynthesis}
-
-func newTestDetector(t *testing.T, media *preprocess.Media, faces findFunc) *Detector {
+func newTestDetector(t *testing.T, media *preprocess.Media, boxes []float32) *Detector {
 	t.Helper()
 	e, cards := Executor{}, []models.Card{}
-	for _, task := range allTasks {
+	for _, task := range models.Tasks() {
 		c := card(task)
 		rows := make(meanRunner, 4)
 		for i := range rows {
@@ -81,15 +87,18 @@ func newTestDetector(t *testing.T, media *preprocess.Media, faces findFunc) *Det
 		}
 		e[c.Name], cards = rows, append(cards, c)
 	}
+	e[string(models.FaceDetection)] = finder{e[string(models.FaceDetection)].(meanRunner), boxes}
 	s, err := NewScheduler(DefaultSchedulerOptions(), []Executor{e})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(s.Close)
+	opts := DefaultDetectorOptions()
+	opts.Faces.Smallest = 8
 	d, err := NewDetector(Parts{
 		Decoder:   decoderFunc(func(context.Context) (*preprocess.Media, error) { return media, nil }),
-		Scheduler: s, Faces: faces, Cards: cards, Provider: "test",
-	}, DefaultDetectorOptions())
+		Scheduler: s, Cards: cards, Provider: "test",
+	}, opts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,17 +128,18 @@ func media(kind preprocess.Kind, frames []preprocess.Frame, windows []preprocess
 	return m
 }
 
-func noFaces(preprocess.Frame) []image.Rectangle { return nil }
-func oneFace(preprocess.Frame) []image.Rectangle {
-	return []image.Rectangle{image.Rect(4, 4, 12, 12)}
-}
+// What a finder says of a frame of grey, which it is shown reduced by four.
+var (
+	noFaces = []float32{-1, 1, 1, 3, 3, -2, 0, 0, 8, 8}
+	oneFace = []float32{5, 1, 1, 3, 3, -2, 0, 0, 8, 8}
+)
 
 func TestDetect(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name     string
 		media    *preprocess.Media
-		faces    findFunc
+		boxes    []float32
 		level    Sensitivity
 		verdict  Verdict
 		logOdds  float64
@@ -152,7 +162,7 @@ func TestDetect(t *testing.T) {
 			closed := make(chan struct{})
 			lent := preprocess.NewMedia(func() { close(closed) })
 			lent.Kind, lent.Format, lent.Frames, lent.Windows = c.media.Kind, c.media.Format, c.media.Frames, c.media.Windows
-			d := newTestDetector(t, lent, c.faces)
+			d := newTestDetector(t, lent, c.boxes)
 			got, err := d.Detect(t.Context(), Request{Sensitivity: c.level, SHA256: "0a1b"})
 			if err != nil {
 				t.Fatal(err)
@@ -280,18 +290,18 @@ func TestBackgroundLeavesRoom(t *testing.T) {
 // on one strange picture ended the service for everybody.
 func TestPanicCostsItsOwnRequest(t *testing.T) {
 	t.Parallel()
-	frames := []preprocess.Frame{grey(0, 0)}
-	d := newTestDetector(t, media(preprocess.Image, frames, nil), func(preprocess.Frame) []image.Rectangle { panic("strange picture") })
-	if _, err := d.Detect(t.Context(), Request{}); err == nil || !strings.Contains(err.Error(), "strange picture") {
+	strange := preprocess.Frame{Width: 32, Height: 16, Pix: make([]byte, 5)}
+	d := newTestDetector(t, media(preprocess.Image, []preprocess.Frame{strange}, nil), noFaces)
+	if _, err := d.Detect(t.Context(), Request{}); err == nil || !strings.Contains(err.Error(), "out of range") {
 		t.Errorf("got %v, want the panic as an error", err)
 	}
 }
 
 func TestNewDetectorNamesTheMissingTask(t *testing.T) {
 	t.Parallel()
-	for _, missing := range allTasks {
+	for _, missing := range models.Tasks() {
 		var cards []models.Card
-		for _, task := range allTasks {
+		for _, task := range models.Tasks() {
 			if task != missing {
 				cards = append(cards, card(task))
 			}

@@ -72,18 +72,19 @@ func (s *Scheduler) cut(q *queue, most int, batch []*row) []*row {
 // execute runs rows as one batch and settles each. A batch that fails is halved
 // until the row that spoils it stands alone.
 func (s *Scheduler) execute(q *queue, runner Runner, rows []*row) {
-	var logits []float32
+	var outputs []float32
 	var start time.Time
 	err := guarded(func() (err error) {
 		for i, r := range rows {
 			r.ticket.work.Fill(r.index, runner.Row(i))
 		}
 		start = s.opts.Now()
-		logits, err = runner.Run(len(rows))
+		outputs, err = runner.Run(len(rows))
 		return err
 	})
-	if err == nil && len(logits) < len(rows) {
-		err = fmt.Errorf("model %s: %d results for %d rows", q.model, len(logits), len(rows))
+	each := len(outputs) / len(rows)
+	if err == nil && each == 0 {
+		err = fmt.Errorf("model %s: %d results for %d rows", q.model, len(outputs), len(rows))
 	}
 	if err != nil {
 		s.bisect(q, runner, rows, err)
@@ -93,13 +94,14 @@ func (s *Scheduler) execute(q *queue, runner Runner, rows []*row) {
 	q.observe(len(rows), s.opts.Now().Sub(start))
 	s.mu.Unlock()
 	for i, r := range rows {
-		r.ticket.settle(r.index, logits[i], finite(q.model, logits[i]))
+		output := outputs[i*each : (i+1)*each]
+		r.ticket.settle(r.index, output, finite(q.model, output))
 	}
 }
 
 func (s *Scheduler) bisect(q *queue, runner Runner, rows []*row, err error) {
 	if len(rows) == 1 {
-		rows[0].ticket.settle(rows[0].index, 0, fmt.Errorf("model %s: %w", q.model, err))
+		rows[0].ticket.settle(rows[0].index, nil, fmt.Errorf("model %s: %w", q.model, err))
 		return
 	}
 	half := len(rows) / 2
@@ -108,9 +110,11 @@ func (s *Scheduler) bisect(q *queue, runner Runner, rows []*row, err error) {
 }
 
 // finite refuses what is no number: no score is invented.
-func finite(model string, logit float32) error {
-	if v := float64(logit); math.IsNaN(v) || math.IsInf(v, 0) {
-		return fmt.Errorf("model %s: the result %v is not a number", model, logit)
+func finite(model string, output []float32) error {
+	for _, z := range output {
+		if v := float64(z); math.IsNaN(v) || math.IsInf(v, 0) {
+			return fmt.Errorf("model %s: the result %v is not a number", model, z)
+		}
 	}
 	return nil
 }

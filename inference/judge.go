@@ -68,7 +68,7 @@ func (d *Detector) judge(ctx context.Context, req Request, media *preprocess.Med
 // them: over the models of the task, then over the faces of a frame, then over
 // time.
 func (d *Detector) judgeTask(ctx context.Context, req Request, media *preprocess.Media, t models.Task) (finding, error) {
-	pieces, err := d.pieces(media, t)
+	pieces, err := d.pieces(ctx, req, media, t)
 	f := finding{task: t, pieces: pieces}
 	if err != nil || len(pieces) == 0 {
 		return f, errors.Join(err, ctx.Err())
@@ -104,7 +104,7 @@ func overTime(pieces []piece) float64 {
 }
 
 // pieces lists what a task finds in the media, frame by frame.
-func (d *Detector) pieces(media *preprocess.Media, t models.Task) ([]piece, error) {
+func (d *Detector) pieces(ctx context.Context, req Request, media *preprocess.Media, t models.Task) ([]piece, error) {
 	var out []piece
 	switch t {
 	case models.SpeechSynthesis:
@@ -112,7 +112,7 @@ func (d *Detector) pieces(media *preprocess.Media, t models.Task) ([]piece, erro
 			out = append(out, piece{frame: i, seconds: w.At.Seconds()})
 		}
 	case models.FaceManipulation:
-		found, err := d.faces(media.Frames)
+		found, err := d.faces(ctx, req, media.Frames)
 		if err != nil {
 			return nil, err
 		}
@@ -127,19 +127,4 @@ func (d *Detector) pieces(media *preprocess.Media, t models.Task) ([]piece, erro
 		}
 	}
 	return out, nil
-}
-
-// faces searches all frames at once, as far as there are processors.
-func (d *Detector) faces(frames []preprocess.Frame) ([][]image.Rectangle, error) {
-	out := make([][]image.Rectangle, len(frames))
-	var g errgroup.Group
-	for i, f := range frames {
-		g.Go(func() error {
-			return guarded(func() error {
-				out[i] = d.parts.Faces.Find(f)
-				return nil
-			})
-		})
-	}
-	return out, g.Wait()
 }

@@ -3,6 +3,8 @@ package inference
 import (
 	"errors"
 	"time"
+
+	"deepfaked/inference/face"
 )
 
 // SchedulerOptions bounds and tunes a Scheduler.
@@ -41,10 +43,13 @@ func (o SchedulerOptions) Validate() error {
 type DetectorOptions struct {
 	Parallel int // files decoded and judged at the same time; background work takes half of it at most
 	Waiting  int // interactive requests that may wait for that; further ones are refused
+	Faces    face.Options
 }
 
 // DefaultDetectorOptions suit a small server.
-func DefaultDetectorOptions() DetectorOptions { return DetectorOptions{Parallel: 4, Waiting: 256} }
+func DefaultDetectorOptions() DetectorOptions {
+	return DetectorOptions{Parallel: 4, Waiting: 256, Faces: face.Options{Smallest: 80, Most: 8}}
+}
 
 // Validate names the first field that makes no sense.
 func (o DetectorOptions) Validate() error {
@@ -53,6 +58,10 @@ func (o DetectorOptions) Validate() error {
 		return errors.New("detector: parallel must be at least 1")
 	case o.Waiting < 1:
 		return errors.New("detector: waiting must be at least 1")
+	case o.Faces.Smallest < 1:
+		return errors.New("detector: the smallest face must be at least 1 pixel")
+	case o.Faces.Most < 1:
+		return errors.New("detector: faces must be at least 1")
 	}
 	return nil
 }

@@ -13,20 +13,23 @@ var ErrClosed = errors.New("the scheduler is closed")
 
 // ticket is one call of Scheduler.Run: its rows settle one by one.
 type ticket struct {
-	ctx    context.Context //nolint:containedctx // a ticket lives exactly as long as the call that brought the context
-	work   Work
-	over   chan struct{} // closed when every row has settled
-	mu     sync.Mutex
-	left   int
-	logits []float32
-	err    error // the first failure
+	ctx     context.Context //nolint:containedctx // a ticket lives exactly as long as the call that brought the context
+	work    Work
+	over    chan struct{} // closed when every row has settled
+	mu      sync.Mutex
+	left    int
+	outputs []float32 // of all rows; made with the first
+	err     error     // the first failure
 }
 
-// settle gives row i its logit, or its failure.
-func (t *ticket) settle(i int, logit float32, err error) {
+// settle gives row i its output, or its failure.
+func (t *ticket) settle(i int, output []float32, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.logits[i] = logit
+	if t.outputs == nil {
+		t.outputs = make([]float32, t.work.Rows*len(output))
+	}
+	copy(t.outputs[min(i*len(output), len(t.outputs)):], output)
 	if err != nil && t.err == nil {
 		t.err = err
 	}

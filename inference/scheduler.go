@@ -17,8 +17,8 @@ type Runner interface {
 	MaxBatch() int
 	// Row is the memory of row i of the next batch.
 	Row(i int) models.Row
-	// Run executes the first n rows and returns one logit a row. The slice is
-	// valid until the next call.
+	// Run executes the first n rows and returns their outputs one after the other,
+	// each of the same length. The slice is valid until the next call.
 	Run(n int) ([]float32, error)
 }
 
@@ -75,7 +75,7 @@ func NewScheduler(opts SchedulerOptions, executors []Executor) (*Scheduler, erro
 	return s, nil
 }
 
-// Run judges the rows of w and returns one logit for each, in order. Rows are
+// Run judges the rows of w and returns their outputs, in order. Rows are
 // admitted together or not at all: a SaturatedError says that the queue is full
 // or that the predicted wait passes the deadline of ctx. When ctx ends first,
 // rows that still wait are dropped unrun; Run returns only once no executor
@@ -84,7 +84,7 @@ func (s *Scheduler) Run(ctx context.Context, w Work) ([]float32, error) {
 	if w.Rows == 0 {
 		return nil, nil
 	}
-	t := &ticket{ctx: ctx, work: w, left: w.Rows, logits: make([]float32, w.Rows), over: make(chan struct{})}
+	t := &ticket{ctx: ctx, work: w, left: w.Rows, over: make(chan struct{})}
 	if err := s.admit(t); err != nil {
 		return nil, err
 	}
@@ -97,7 +97,7 @@ func (s *Scheduler) Run(ctx context.Context, w Work) ([]float32, error) {
 	if t.err != nil {
 		return nil, t.err
 	}
-	return t.logits, nil
+	return t.outputs, nil
 }
 
 // Seed records the time that a batch of n rows took at warm-up, so that the
@@ -202,7 +202,7 @@ func (s *Scheduler) abandon(t *ticket) {
 // drop settles a row that has left its queue without being run.
 func (s *Scheduler) drop(r *row, err error) {
 	s.leave(r)
-	r.ticket.settle(r.index, 0, err)
+	r.ticket.settle(r.index, nil, err)
 }
 
 func (s *Scheduler) leave(r *row) {

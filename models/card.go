@@ -1,7 +1,5 @@
 package models
 
-import "slices"
-
 // Task is what a model judges or finds.
 type Task string
 
@@ -13,16 +11,14 @@ const (
 	FaceManipulation Task = "face-manipulation"
 	// SpeechSynthesis judges one window of sound: generated or converted speech, or not.
 	SpeechSynthesis Task = "speech-synthesis"
-	// FaceDetection finds faces; it judges nothing.
+	// FaceDetection finds the faces of a picture; it judges nothing.
 	FaceDetection Task = "face-detection"
 )
 
-// Judges reports whether models of the task can be used: whether a card may
-// have it.
-func (t Task) Judges() bool { return slices.Contains(judging, t) }
-
-// judging are the tasks that a card may have.
-var judging = []Task{ImageSynthesis, FaceManipulation, SpeechSynthesis}
+// Tasks returns all of them. The caller may write to the slice.
+func Tasks() []Task {
+	return []Task{ImageSynthesis, FaceManipulation, SpeechSynthesis, FaceDetection}
+}
 
 // CardFile is the name of the card inside a model folder.
 const CardFile = "card.json"
@@ -30,19 +26,23 @@ const CardFile = "card.json"
 // Card describes one model. It is read from card.json beside the model file.
 // A Card is plain data; it is safe to share once loaded.
 type Card struct {
-	Schema          int                       `json:"schema"`  // version of this format: 1
-	Name            string                    `json:"name"`    // unique among the loaded models, lower case, digits and hyphens
-	Version         string                    `json:"version"` // of the weights
-	Task            Task                      `json:"task"`
-	Description     string                    `json:"description"`
-	File            string                    `json:"file"`   // file name inside the folder
-	SHA256          string                    `json:"sha256"` // of File, lower-case hex
-	Input           Tensor                    `json:"input"`
-	Output          Tensor                    `json:"output"` // one number a row: uncalibrated log-odds of fake
+	Schema      int    `json:"schema"`  // version of this format: 1
+	Name        string `json:"name"`    // unique among the loaded models, lower case, digits and hyphens
+	Version     string `json:"version"` // of the weights
+	Task        Task   `json:"task"`
+	Description string `json:"description"`
+	File        string `json:"file"`   // file name inside the folder
+	SHA256      string `json:"sha256"` // of File, lower-case hex
+	Input       Tensor `json:"input"`
+	// Output is one number a row, uncalibrated log-odds of fake; with FaceDetection
+	// it is rows of boxes, each five numbers: the log-odds of a face, and its left,
+	// upper, right and lower edge in pixels of the input, the surest first.
+	Output          Tensor                    `json:"output"`
 	Preprocessing   Preprocessing             `json:"preprocessing"`
-	Calibration     Calibration               `json:"calibration"`
-	OperatingPoints map[string]OperatingPoint `json:"operating_points"` // strict, balanced, sensitive
-	Measured        []Measurement             `json:"measured"`
+	Calibration     Calibration               `json:"calibration,omitzero"`
+	OperatingPoints map[string]OperatingPoint `json:"operating_points,omitempty"` // strict, balanced, sensitive
+	Measured        []Measurement             `json:"measured,omitempty"`
+	Detection       *Detection                `json:"detection,omitempty"` // of FaceDetection, in the place of the three above
 	Training        Training                  `json:"training"`
 	Licences        Licences                  `json:"licences"`
 	Golden          Golden                    `json:"golden"`
@@ -123,8 +123,8 @@ type Licences struct {
 	Data    string `json:"data"`
 }
 
-// Golden is the self-test: one row filled by Pattern must give Output within
-// Tolerance.
+// Golden is the self-test: one row filled by Pattern must give Output, its first
+// number where there are several, within Tolerance.
 type Golden struct {
 	// Pattern names the generator of the row. "lcg" fills element i with
 	// h = uint32(i*2654435761+1013904223) >> 24 (0 to 255) for uint8 and with

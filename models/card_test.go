@@ -44,6 +44,26 @@ func faceCard() Card {
 	return c
 }
 
+func finderCard() Card {
+	c := validCard()
+	c.Task = FaceDetection
+	c.Output.Shape = []int64{-1, 3, 5}
+	c.Preprocessing, c.Calibration, c.OperatingPoints, c.Measured = Preprocessing{}, Calibration{}, nil, nil
+	c.Detection = &Detection{Threshold: .5, Overlap: .4, Measured: []BoxMeasurement{{
+		Set: "held out", Condition: "clean", Pictures: 10, Faces: 12,
+		Precision: .9, PrecisionInterval: [2]float64{.8, 1}, Recall: .8, RecallInterval: [2]float64{.7, .9},
+	}}}
+	return c
+}
+
+// finder spoils a card of a model that finds faces.
+func finder(spoil func(*Card, *Detection)) func(*Card) {
+	return func(c *Card) {
+		*c = finderCard()
+		spoil(c, c.Detection)
+	}
+}
+
 func setPoint(c *Card, level string, edit func(*OperatingPoint)) {
 	p := c.OperatingPoints[level]
 	edit(&p)
@@ -55,7 +75,7 @@ func TestValidateAcceptsEachTask(t *testing.T) {
 	flat := validCard()
 	flat.Output.Shape = []int64{-1}
 	for name, card := range map[string]Card{
-		"image": validCard(), "speech": speechCard(), "face": faceCard(),
+		"image": validCard(), "speech": speechCard(), "face": faceCard(), "finder": finderCard(),
 		"flat output": flat,
 	} {
 		if err := card.Validate(); err != nil {
@@ -76,7 +96,6 @@ func TestValidateNamesTheField(t *testing.T) {
 		"name with newline":      {"name", func(c *Card) { c.Name = "tiny\n" }},
 		"no version":             {"version", func(c *Card) { c.Version = "" }},
 		"unknown task":           {"task", func(c *Card) { c.Task = "weather" }},
-		"task that judges not":   {"task", func(c *Card) { c.Task = FaceDetection }},
 		"no file":                {"file", func(c *Card) { c.File = "" }},
 		"file above":             {"file", func(c *Card) { c.File = "../model.onnx" }},
 		"file is parent":         {"file", func(c *Card) { c.File = ".." }},
@@ -121,26 +140,43 @@ func TestValidateNamesTheField(t *testing.T) {
 		"interval reversed": {"operating_points.strict.detection_interval", func(c *Card) {
 			setPoint(c, "strict", func(p *OperatingPoint) { p.DetectionInterval = [2]float64{.4, .2} })
 		}},
-		"set without name":      {"measured.0.set", func(c *Card) { c.Measured[0].Set = "" }},
-		"AUC above one":         {"measured.0.auc", func(c *Card) { c.Measured[0].AUC = 80 }},
-		"AUC interval":          {"measured.0.auc_interval", func(c *Card) { c.Measured[0].AUCInterval[1] = 2 }},
-		"EER":                   {"measured.0.eer", func(c *Card) { c.Measured[0].EER = nan }},
-		"negative reals":        {"measured.0.real", func(c *Card) { c.Measured[0].Real = -1 }},
-		"negative fakes":        {"measured.0.fake", func(c *Card) { c.Measured[0].Fake = -1 }},
-		"negative minutes":      {"training.cpu_minutes", func(c *Card) { c.Training.CPUMinutes = -1 }},
-		"negative held out":     {"training.held_out_dropped", func(c *Card) { c.Training.HeldOut = -1 }},
-		"source without name":   {"training.sources.0.name", func(c *Card) { c.Training.Sources[0].Name = "" }},
-		"source without terms":  {"training.sources.0.licence", func(c *Card) { c.Training.Sources[0].Licence = "" }},
-		"code without licence":  {"licences.code", func(c *Card) { c.Licences.Code = "" }},
-		"weights unlicensed":    {"licences.weights", func(c *Card) { c.Licences.Weights = "" }},
-		"data unlicensed":       {"licences.data", func(c *Card) { c.Licences.Data = "" }},
-		"pattern":               {"golden.pattern", func(c *Card) { c.Golden.Pattern = "zeros" }},
-		"golden output":         {"golden.output", func(c *Card) { c.Golden.Output = nan }},
-		"tolerance zero":        {"golden.tolerance", func(c *Card) { c.Golden.Tolerance = 0 }},
-		"speech of bytes":       {"input.shape", func(c *Card) { *c = speechCard(); c.Input.Type = "uint8" }},
-		"speech sample rate":    {"preprocessing.sample_rate", func(c *Card) { *c = speechCard(); c.Preprocessing.SampleRate = 8000 }},
-		"speech window":         {"preprocessing.window_samples", func(c *Card) { *c = speechCard(); c.Preprocessing.WindowSamples = 1 }},
-		"face without a margin": {"preprocessing.margin", func(c *Card) { *c = faceCard(); c.Preprocessing.Margin = 0 }},
+		"set without name":          {"measured.0.set", func(c *Card) { c.Measured[0].Set = "" }},
+		"AUC above one":             {"measured.0.auc", func(c *Card) { c.Measured[0].AUC = 80 }},
+		"AUC interval":              {"measured.0.auc_interval", func(c *Card) { c.Measured[0].AUCInterval[1] = 2 }},
+		"EER":                       {"measured.0.eer", func(c *Card) { c.Measured[0].EER = nan }},
+		"negative reals":            {"measured.0.real", func(c *Card) { c.Measured[0].Real = -1 }},
+		"negative fakes":            {"measured.0.fake", func(c *Card) { c.Measured[0].Fake = -1 }},
+		"negative minutes":          {"training.cpu_minutes", func(c *Card) { c.Training.CPUMinutes = -1 }},
+		"negative held out":         {"training.held_out_dropped", func(c *Card) { c.Training.HeldOut = -1 }},
+		"source without name":       {"training.sources.0.name", func(c *Card) { c.Training.Sources[0].Name = "" }},
+		"source without terms":      {"training.sources.0.licence", func(c *Card) { c.Training.Sources[0].Licence = "" }},
+		"code without licence":      {"licences.code", func(c *Card) { c.Licences.Code = "" }},
+		"weights unlicensed":        {"licences.weights", func(c *Card) { c.Licences.Weights = "" }},
+		"data unlicensed":           {"licences.data", func(c *Card) { c.Licences.Data = "" }},
+		"pattern":                   {"golden.pattern", func(c *Card) { c.Golden.Pattern = "zeros" }},
+		"golden output":             {"golden.output", func(c *Card) { c.Golden.Output = nan }},
+		"tolerance zero":            {"golden.tolerance", func(c *Card) { c.Golden.Tolerance = 0 }},
+		"speech of bytes":           {"input.shape", func(c *Card) { *c = speechCard(); c.Input.Type = "uint8" }},
+		"speech sample rate":        {"preprocessing.sample_rate", func(c *Card) { *c = speechCard(); c.Preprocessing.SampleRate = 8000 }},
+		"speech window":             {"preprocessing.window_samples", func(c *Card) { *c = speechCard(); c.Preprocessing.WindowSamples = 1 }},
+		"detection of a judge":      {"detection", func(c *Card) { c.Detection = finderCard().Detection }},
+		"finder without detection":  {"detection", finder(func(c *Card, _ *Detection) { c.Detection = nil })},
+		"finder that is calibrated": {"calibration", finder(func(c *Card, _ *Detection) { c.Calibration.Scale = 1 })},
+		"finder with levels":        {"operating_points", finder(func(c *Card, _ *Detection) { c.OperatingPoints = validCard().OperatingPoints })},
+		"finder with AUC":           {"measured", finder(func(c *Card, _ *Detection) { c.Measured = validCard().Measured })},
+		"finder of four numbers":    {"output.shape", finder(func(c *Card, _ *Detection) { c.Output.Shape[2] = 4 })},
+		"finder of one box":         {"output.shape", finder(func(c *Card, _ *Detection) { c.Output.Shape = []int64{-1, 5} })},
+		"finder of open boxes":      {"output.shape", finder(func(c *Card, _ *Detection) { c.Output.Shape[1] = -1 })},
+		"finder threshold":          {"detection.threshold", finder(func(_ *Card, d *Detection) { d.Threshold = nan })},
+		"finder overlap":            {"detection.overlap", finder(func(_ *Card, d *Detection) { d.Overlap = 2 })},
+		"finder set":                {"detection.measured.0.set", finder(func(_ *Card, d *Detection) { d.Measured[0].Set = "" })},
+		"finder pictures":           {"detection.measured.0.pictures", finder(func(_ *Card, d *Detection) { d.Measured[0].Pictures = -1 })},
+		"finder faces":              {"detection.measured.0.faces", finder(func(_ *Card, d *Detection) { d.Measured[0].Faces = -1 })},
+		"finder precision":          {"detection.measured.0.precision", finder(func(_ *Card, d *Detection) { d.Measured[0].Precision = nan })},
+		"finder recall":             {"detection.measured.0.recall", finder(func(_ *Card, d *Detection) { d.Measured[0].Recall = 90 })},
+		"finder precision interval": {"detection.measured.0.precision_interval", finder(func(_ *Card, d *Detection) { d.Measured[0].PrecisionInterval[1] = 0 })},
+		"finder recall interval":    {"detection.measured.0.recall_interval", finder(func(_ *Card, d *Detection) { d.Measured[0].RecallInterval[1] = 2 })},
+		"face without a margin":     {"preprocessing.margin", func(c *Card) { *c = faceCard(); c.Preprocessing.Margin = 0 }},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -197,6 +233,7 @@ func FuzzParse(f *testing.F) {
 	f.Add(encode(f, validCard()))
 	f.Add(encode(f, speechCard()))
 	f.Add(encode(f, faceCard()))
+	f.Add(encode(f, finderCard()))
 	f.Add([]byte(`{"schema":1}`))
 	f.Add([]byte(`{"input":{"shape":[-1,9223372036854775807,9223372036854775807]}}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -207,8 +244,8 @@ func FuzzParse(f *testing.F) {
 		if n := card.Input.RowLen(); n < 1 || n > maxRowLen {
 			t.Errorf("a row of %v has %d elements", card.Input.Shape, n)
 		}
-		if card.Output.RowLen() != 1 {
-			t.Errorf("output %v is not one number a row", card.Output.Shape)
+		if numbers := card.Output.RowLen(); numbers != 1 && (card.Task != FaceDetection || numbers%boxLen != 0) {
+			t.Errorf("output %v is neither one number a row nor boxes", card.Output.Shape)
 		}
 		p := card.OperatingPoints
 		if p["strict"].Threshold < p["balanced"].Threshold || p["balanced"].Threshold < p["sensitive"].Threshold {

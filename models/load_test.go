@@ -161,23 +161,6 @@ func TestBuiltinModelsAreSound(t *testing.T) {
 	}
 }
 
-func TestFaceCascade(t *testing.T) {
-	t.Parallel()
-	if _, err := faceCascade(fstest.MapFS{}); err == nil || !strings.Contains(err.Error(), "make setup") {
-		t.Errorf("without the file: %v", err)
-	}
-	changed := fstest.MapFS{cascadeFile: {Data: []byte("other")}}
-	if _, err := faceCascade(changed); err == nil || !strings.Contains(err.Error(), "SHA-256") {
-		t.Errorf("with another file: %v", err)
-	}
-	if _, err := fs.Stat(builtin, cascadeFile); err != nil {
-		t.Skip("the cascade is not in the source tree: run make setup")
-	}
-	if data, err := FaceCascade(); err != nil || len(data) == 0 {
-		t.Errorf("the embedded cascade: %d bytes, %v", len(data), err)
-	}
-}
-
 func TestGoldenFillFollowsTheCard(t *testing.T) {
 	t.Parallel()
 	const n = 5

@@ -61,7 +61,7 @@ func TestBuiltinCardsFitTheSchema(t *testing.T) {
 func TestWhatValidateAcceptsFitsTheSchema(t *testing.T) {
 	t.Parallel()
 	schema := compiled(t)
-	for _, card := range []Card{validCard(), speechCard(), faceCard()} {
+	for _, card := range []Card{validCard(), speechCard(), faceCard(), finderCard()} {
 		data, err := json.Marshal(card)
 		if err != nil {
 			t.Fatal(err)
@@ -90,6 +90,10 @@ func TestSchemaRefuses(t *testing.T) {
 		"licence":    func(c *Card) { c.Licences.Weights = "" },
 		"source":     func(c *Card) { c.Training.Sources[0].Licence = "" },
 		"tolerance":  func(c *Card) { c.Golden.Tolerance = 0 },
+		"detection":  func(c *Card) { c.Detection = finderCard().Detection },
+		"a finder":   finder(func(c *Card, _ *Detection) { c.Detection = nil }),
+		"its levels": finder(func(c *Card, _ *Detection) { c.OperatingPoints = validCard().OperatingPoints }),
+		"its AUC":    finder(func(c *Card, _ *Detection) { c.Measured = validCard().Measured }),
 	} {
 		card := validCard()
 		spoil(&card)
@@ -123,6 +127,8 @@ func compareFields(t *testing.T, at string, root, schema map[string]any, typ ref
 		return
 	}
 	switch typ.Kind() {
+	case reflect.Pointer:
+		compareFields(t, at, root, schema, typ.Elem())
 	case reflect.Slice, reflect.Array, reflect.Map:
 		for _, key := range []string{"items", "additionalProperties"} {
 			if inner, ok := schema[key].(map[string]any); ok {

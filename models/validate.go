@@ -24,8 +24,7 @@ var namePattern = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,63}$`)
 func (c *Card) Validate() error {
 	checks := []func(*Card) error{
 		checkIdentity, checkFile, checkInput, checkOutput, checkPreprocessing,
-		checkCalibration, checkOperatingPoints, checkMeasured, checkTraining,
-		checkLicences, checkGolden,
+		checkVerdict, checkTraining, checkLicences, checkGolden,
 	}
 	for _, check := range checks {
 		if err := check(c); err != nil {
@@ -44,8 +43,8 @@ func checkIdentity(c *Card) error {
 	case c.Version == "" || len(c.Version) > 64:
 		return wrong("version", "must have 1 to 64 characters")
 	}
-	if !c.Task.Judges() {
-		return wrong("task", "is %q, it must be one of %q", c.Task, judging)
+	if !slices.Contains(Tasks(), c.Task) {
+		return wrong("task", "is %q, it must be one of %q", c.Task, Tasks())
 	}
 	return nil
 }
@@ -90,6 +89,15 @@ func checkInput(c *Card) error {
 func checkOutput(c *Card) error {
 	if c.Output.Type != "float32" {
 		return wrong("output.type", "is %q, it must be float32", c.Output.Type)
+	}
+	if c.Task == FaceDetection {
+		if err := checkTensor("output", c.Output); err != nil {
+			return err
+		}
+		if len(c.Output.Shape) != 3 || c.Output.Shape[2] != boxLen {
+			return wrong("output.shape", "must be [-1, boxes, %d] for %s", boxLen, c.Task)
+		}
+		return nil
 	}
 	if len(c.Output.Shape) == 1 && c.Output.Shape[0] == -1 {
 		return checkName("output", c.Output)
@@ -145,7 +153,7 @@ func checkPreprocessing(c *Card) error {
 		if int64(p.WindowSamples) != c.Input.Shape[1] {
 			return wrong("preprocessing.window_samples", "is %d, but a row of the input has %d", p.WindowSamples, c.Input.Shape[1])
 		}
-	case FaceDetection: // refused by checkIdentity
+	case FaceDetection: // the picture is reduced to the side of the input
 	}
 	return nil
 }

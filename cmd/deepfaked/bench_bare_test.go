@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"deepfaked/inference"
-	"deepfaked/inference/face"
 	"deepfaked/inference/ort"
 	"deepfaked/internal/config"
 	"deepfaked/internal/sandbox"
@@ -28,7 +27,6 @@ import (
 type bare struct {
 	cards    []models.Card
 	sessions map[string][]*ort.Session // with the settings of the service
-	finder   *face.Finder
 }
 
 func openBare(b *testing.B) *bare {
@@ -51,9 +49,6 @@ func openBare(b *testing.B) *bare {
 			b.Fatal(err)
 		}
 	}
-	if out.finder, err = faceFinder(); err != nil {
-		b.Fatal(err)
-	}
 	return out
 }
 
@@ -65,8 +60,8 @@ type batch struct {
 	f32   [][]float32
 }
 
-// recorder is a model that keeps what it is given and has no opinion. It keeps
-// executors apart, as the sessions that it stands for.
+// recorder is a model that keeps what it is given. It keeps executors apart, as
+// the sessions that it stands for.
 type recorder struct {
 	session *ort.Session
 	model   string
@@ -90,7 +85,7 @@ func (r recorder) Run(n int) ([]float32, error) {
 	r.into.mu.Lock()
 	defer r.into.mu.Unlock()
 	r.into.batches = append(r.into.batches, one)
-	return make([]float32, n), nil
+	return r.session.Run(n)
 }
 
 // bareWork is what there is to do for one file.
@@ -123,7 +118,7 @@ func (r *bare) prepare(b *testing.B, path string, format preprocess.Format) *bar
 		b.Fatal(err)
 	}
 	defer scheduler.Close()
-	parts := inference.Parts{Decoder: w, Scheduler: scheduler, Faces: r.finder, Cards: r.cards}
+	parts := inference.Parts{Decoder: w, Scheduler: scheduler, Cards: r.cards}
 	detector, err := inference.NewDetector(parts, inference.DefaultDetectorOptions())
 	if err != nil {
 		b.Fatal(err)
@@ -196,17 +191,6 @@ func keep(b *testing.B, m *preprocess.Media, arena *decode.Arena, memory io.Read
 		}
 		m.Windows = append(m.Windows, preprocess.Window{Samples: samples, At: w.At})
 	}
-}
-
-// faces searches all frames as the detector does: at once.
-func (w *bareWork) faces() time.Duration {
-	start := time.Now()
-	var wg sync.WaitGroup
-	for _, f := range w.media.Frames {
-		wg.Go(func() { w.finder.Find(f) })
-	}
-	wg.Wait()
-	return time.Since(start)
 }
 
 // run runs the batches one after another. Filling the rows is not part of it.

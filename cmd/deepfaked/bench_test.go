@@ -17,8 +17,8 @@ import (
 // BenchmarkVerdict measures what a client waits for after the last byte of its
 // upload (verdict-ms), next to what can't be spared (bare-ms): decoding, done
 // in this process (decode-ms), and Run of the very same batches on a session
-// with the same settings (run-ms). overhead-% is what the service adds to those
-// two, finding faces included, which is a figure of its own as well (faces-ms).
+// with the same settings (run-ms), finding faces among them. overhead-% is what the
+// service adds to those two.
 // The service and what is bare take turns, so that noise hits both. Each figure
 // is the median over the turns, since times have long tails: that of bare of the
 // turns' sums, that of overhead of the turns' ratios, which the drift of a
@@ -39,19 +39,18 @@ func BenchmarkVerdict(b *testing.B) {
 			path := m.make(b)
 			work := bare.prepare(b, path, m.format)
 			server.verdict(b, path) // a new connection, a new child: once, for both
-			var verdict, bare, decode, faces, run []time.Duration
+			var verdict, bare, decode, run []time.Duration
 			var overhead []float64
 			for i := 0; b.Loop(); i++ {
 				verdict = append(verdict, server.verdict(b, path))
 				decode = append(decode, work.decode(b))
-				faces = append(faces, work.faces())
 				run = append(run, work.run(b))
 				bare = append(bare, decode[i]+run[i])
 				overhead = append(overhead, 100*(float64(verdict[i])/float64(bare[i])-1))
 			}
 			for unit, d := range map[string]time.Duration{
 				"verdict-ms": median(verdict), "bare-ms": median(bare),
-				"decode-ms": median(decode), "faces-ms": median(faces), "run-ms": median(run),
+				"decode-ms": median(decode), "run-ms": median(run),
 			} {
 				b.ReportMetric(float64(d)/float64(time.Millisecond), unit)
 			}

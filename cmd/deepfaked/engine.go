@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"deepfaked/inference"
-	"deepfaked/inference/face"
 	"deepfaked/inference/ort"
 	"deepfaked/internal/config"
 	"deepfaked/internal/sandbox"
@@ -41,10 +40,6 @@ func openEngine(ctx context.Context, cfg config.Config, logger *slog.Logger) (_ 
 	if err != nil {
 		return nil, err
 	}
-	faces, err := faceFinder()
-	if err != nil {
-		return nil, err
-	}
 	environment, err := openRuntime(cfg, logger)
 	if err != nil {
 		return nil, err
@@ -64,19 +59,11 @@ func openEngine(ctx context.Context, cfg config.Config, logger *slog.Logger) (_ 
 	for _, m := range loaded {
 		e.cards = append(e.cards, m.Card)
 	}
-	parts := inference.Parts{Decoder: pool, Scheduler: scheduler, Faces: faces, Cards: e.cards, Provider: e.provider}
+	parts := inference.Parts{Decoder: pool, Scheduler: scheduler, Cards: e.cards, Provider: e.provider}
 	opts := inference.DefaultDetectorOptions()
 	opts.Parallel = 2 * children(cfg)
 	e.detector, err = inference.NewDetector(parts, opts)
 	return e, err
-}
-
-func faceFinder() (*face.Finder, error) {
-	cascade, err := models.FaceCascade()
-	if err != nil {
-		return nil, err
-	}
-	return face.NewFinder(cascade, face.DefaultOptions())
 }
 
 func openRuntime(cfg config.Config, logger *slog.Logger) (*ort.Environment, error) {

@@ -68,6 +68,7 @@ func TestService(t *testing.T) { //nolint:paralleltest // one ONNX Runtime in a 
 	t.Run("damage", s.testDamage)
 	t.Run("contract", s.testContract)
 	t.Run("real media", s.testRealMedia)
+	t.Run("faces", s.testFaces)
 	t.Run("keys", s.testKeys)
 	t.Run("client gone", s.testClientGone)
 	t.Run("killed decoder", s.testKilledDecoder)

@@ -79,6 +79,10 @@ func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", ";
 
 // summary is the first measurement of a card, which is the one on clean media.
 func summary(c models.Card) string {
+	if c.Detection != nil && len(c.Detection.Measured) > 0 {
+		m := c.Detection.Measured[0]
+		return fmt.Sprintf("recall %.2f [%.2f, %.2f], precision %.2f", m.Recall, m.RecallInterval[0], m.RecallInterval[1], m.Precision)
+	}
 	if len(c.Measured) == 0 {
 		return "nothing"
 	}

@@ -136,7 +136,7 @@ func TestPullIsRefused(t *testing.T) { //nolint:paralleltest // one ONNX Runtime
 		words []string
 	}{
 		"unknown":       {func(m *market) { m.command.Name = "bougt-speech" }, []string{"bougt-speech", "did you mean bought-speech?"}},
-		"no use":        {func(m *market) { m.entries[0].Task = models.FaceDetection }, []string{"bought-speech", "face-detection"}},
+		"no use":        {func(m *market) { m.entries[0].Task = "video-landmarks" }, []string{"bought-speech", "video-landmarks"}},
 		"nobody to ask": {func(m *market) { m.ask = func(string) (bool, error) { return false, errNobody } }, []string{"MIT", "--accept-licence", "https://terms"}},
 		"not accepted":  {func(m *market) { m.ask = func(string) (bool, error) { return false, nil } }, []string{"not accepted"}},
 		"wrong bytes":   {func(m *market) { m.entries[0].Files[0].SHA256 = "00" }, []string{"SHA-256", "not used"}},

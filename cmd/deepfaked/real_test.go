@@ -17,6 +17,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"deepfaked/models"
 )
 
 // testRealMedia: photographs, generated pictures, recordings and films from the
@@ -43,6 +45,27 @@ func (s *instance) testRealMedia(t *testing.T) {
 			})
 		}
 	}
+}
+
+// testFaces: in portraits a face is found, and judged. The cascade that looked for
+// them before missed every fourth.
+func (s *instance) testFaces(t *testing.T) {
+	data := filepath.Join("..", "..", "..", "shared", "data")
+	heldOut, err := os.ReadFile(filepath.Join(data, "held-out.sha256"))
+	if errors.Is(err, fs.ErrNotExist) {
+		t.Skipf("no photographs of faces here: %s is absent", data)
+	}
+	require.NoError(t, err)
+	key := newKey(t, s.data, "faces", "pro")
+	files, found := firstOf(t, filepath.Join(data, "faces.tar"), 40, string(heldOut)), 0
+	for _, content := range files {
+		report := s.report(t, key, s.detect(t, key, content).judged(t).id())
+		if len(times(report, models.FaceManipulation)) > 0 {
+			found++
+		}
+	}
+	t.Logf("faces in %d of %d portraits", found, len(files))
+	assert.Greater(t, 10*found, 9*len(files))
 }
 
 // firstOf reads the first n media files of an archive that the server takes and

@@ -50,6 +50,13 @@ func floatsModel(t testing.TB) *models.Model {
 		models.Tensor{Name: "y", Type: "float32", Shape: []int64{-1}})
 }
 
+// wideModel gives its 48 bytes back as 16 times three numbers.
+func wideModel(t testing.TB) *models.Model {
+	t.Helper()
+	return model(t, "wide", models.Tensor{Name: "x", Type: "uint8", Shape: []int64{-1, 4, 4, 3}},
+		models.Tensor{Name: "y", Type: "float32", Shape: []int64{-1, 16, 3}})
+}
+
 func model(t testing.TB, name string, input, output models.Tensor) *models.Model {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join("testdata", name+".onnx"))

@@ -118,9 +118,9 @@ func (s *Session) Sizes() []int { return s.tensor.sizes() }
 // before Run. It is the same for all sizes and keeps its content after Run.
 func (s *Session) Row(i int) models.Row { return s.tensor.row(i) }
 
-// Run judges the first n rows and returns their n outputs, uncalibrated
-// log-odds of fake. The slice is valid until the next Run. It allocates nothing
-// on CPU. The error is ErrClosed after Close.
+// Run judges the first n rows and returns their outputs one after the other, as
+// many numbers for each row as the card says. The slice is valid until the next
+// Run. It allocates nothing on CPU. The error is ErrClosed after Close.
 func (s *Session) Run(n int) ([]float32, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -133,7 +133,7 @@ func (s *Session) Run(n int) ([]float32, error) {
 	if err := s.tensor.batch(n).run(s.inner); err != nil {
 		return nil, fmt.Errorf("model %s: run of %d rows: %w", s.model, n, err)
 	}
-	return s.tensor.output[:n], nil
+	return s.tensor.output[:n*s.tensor.outLen], nil
 }
 
 // Close waits for a run to end and frees the session. It is idempotent. Rows
@@ -164,11 +164,11 @@ func (s *Session) destroy() {
 func Golden(s *Session, card models.Card) error {
 	for _, n := range []int{1, s.MaxBatch()} {
 		card.Golden.Fill(s.Row(n - 1))
-		logits, err := s.Run(n)
+		outputs, err := s.Run(n)
 		if err != nil {
 			return fmt.Errorf("self-test: %w", err)
 		}
-		got := float64(logits[n-1])
+		got := float64(outputs[len(outputs)-len(outputs)/n])
 		// Written so that NaN fails.
 		if !(math.Abs(got-card.Golden.Output) <= card.Golden.Tolerance) {
 			return &GoldenError{Model: card.Name, Batch: n, Got: got, Want: card.Golden.Output, Tolerance: card.Golden.Tolerance}

@@ -28,6 +28,29 @@ func TestRunAgreesWithTheFormulaInEveryBatch(t *testing.T) {
 	}
 }
 
+// A model that finds things has many numbers to say of a row: they follow those of
+// the row before, and the self-test looks at the first of its own row.
+func TestRowsOfManyNumbers(t *testing.T) {
+	env := openEnvironment(t, nil)
+	s := newTestSession(t, env, wideModel(t), 3)
+	for n := 1; n <= s.MaxBatch(); n++ {
+		var want []float32
+		for i := range n {
+			fill(s.Row(i), 10*n+i)
+			for _, b := range s.Row(i).U8 {
+				want = append(want, float32(b))
+			}
+		}
+		if got, err := s.Run(n); err != nil || !slices.Equal(got, want) {
+			t.Errorf("%d rows: got %v (%v), want %v", n, got, err, want)
+		}
+	}
+	card := models.Card{Golden: models.Golden{Pattern: "lcg", Output: 60, Tolerance: .1}}
+	if err := Golden(s, card); err != nil {
+		t.Error(err)
+	}
+}
+
 // checkRun fills n rows by seed, runs them and compares each output.
 func checkRun(t *testing.T, s *Session, n, seed int) {
 	t.Helper()

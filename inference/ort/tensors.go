@@ -13,7 +13,8 @@ import (
 // into both between runs, so they are pinned until destroy.
 type tensors struct {
 	rows    int // of the largest batch
-	rowLen  int // elements
+	rowLen  int // elements of the input
+	outLen  int // elements of the output
 	u8      []byte
 	f32     []float32
 	output  []float32
@@ -33,7 +34,8 @@ type batch struct {
 // values are bound once: right where the memory is the device's own. Elsewhere
 // binding would copy the input at that moment and never again.
 func newTensors(inner *ort.DynamicAdvancedSession, card models.Card, maxBatch int, bind bool) (*tensors, error) {
-	t := &tensors{rows: maxBatch, rowLen: card.Input.RowLen(), output: make([]float32, maxBatch)}
+	t := &tensors{rows: maxBatch, rowLen: card.Input.RowLen(), outLen: card.Output.RowLen()}
+	t.output = make([]float32, maxBatch*t.outLen)
 	t.pins.Pin(&t.output[0])
 	if card.Input.Type == "uint8" {
 		t.u8 = make([]byte, maxBatch*t.rowLen)

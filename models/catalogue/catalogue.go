@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"deepfaked/models"
 )
@@ -74,8 +75,8 @@ func (e Entry) Bytes() (sum int64, known bool) {
 // can.
 func (e Entry) Usable() error {
 	switch {
-	case !e.Task.Judges():
-		return fmt.Errorf("%s can't be used by this version: its task is %s, and models judge pictures, faces or sound", e.Name, e.Task)
+	case !slices.Contains(models.Tasks(), e.Task):
+		return fmt.Errorf("%s can't be used by this version: its task is %s, and models judge pictures, faces or sound, or find faces", e.Name, e.Task)
 	case e.Convert == "" && e.Adapt == nil:
 		return errors.New(e.Name + " can't be used by this version: nothing converts it")
 	}

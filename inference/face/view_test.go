@@ -1,0 +1,57 @@
+package face
+
+import (
+	"bytes"
+	"slices"
+	"testing"
+
+	"deepfaked/preprocess"
+)
+
+func TestLookTakesTheMeanOfBlocks(t *testing.T) {
+	t.Parallel()
+	// Two rows of two blocks of 2×2 pixels, and a column and a row left over.
+	frame := preprocess.Frame{Width: 5, Height: 5, Pix: make([]byte, 5*5*3)}
+	set := func(x, y int, r, g, b byte) { copy(frame.Pix[(y*5+x)*3:], []byte{r, g, b}) }
+	for _, p := range [][2]int{{0, 0}, {1, 0}, {0, 1}, {1, 1}} {
+		set(p[0], p[1], 255, 255, 255)
+	}
+	set(2, 0, 200, 100, 50)
+	set(3, 1, 1, 2, 5) // 6/4 goes up to 2, 5/4 down to 1
+	set(0, 2, 0, 0, 6)
+	set(4, 4, 255, 255, 255)
+	v := Look(frame, 3)
+	want := []byte{255, 255, 255, 50, 26, 14, 0, 0, 2, 0, 0, 0}
+	if v.by != 2 || v.width != 2 || v.height != 2 || !bytes.Equal(v.pix, want) {
+		t.Errorf("got %+v, want %v", v, want)
+	}
+}
+
+func TestLookFitsTheSide(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ width, height, by int }{
+		"small is not enlarged": {3, 2, 1}, "just fits": {8, 8, 1}, "one too wide": {9, 2, 2}, "tall": {2, 17, 3},
+		"narrower than a block": {17, 1, 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			v := Look(located(c.width, c.height), 8)
+			if v.by != c.by || v.width != c.width/c.by || v.height != c.height/c.by {
+				t.Errorf("got %d by %d, reduced by %d", v.width, v.height, v.by)
+			}
+			v.Fill(make([]byte, 8*8*3), 8)
+		})
+	}
+}
+
+func TestFillLeavesNothingOfTheRowBefore(t *testing.T) {
+	t.Parallel()
+	dst := slices.Repeat([]byte{99}, 4*4*3)
+	Look(located(3, 2), 4).Fill(dst, 4)
+	grey := slices.Repeat([]byte{backdrop}, 3)
+	want := slices.Concat(
+		[]byte{0, 0, 7, 1, 0, 7, 2, 0, 7}, grey, []byte{0, 1, 7, 1, 1, 7, 2, 1, 7}, grey, slices.Repeat(grey, 8))
+	if !bytes.Equal(dst, want) {
+		t.Errorf("got %v", dst)
+	}
+}

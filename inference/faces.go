@@ -1,0 +1,49 @@
+package inference
+
+import (
+	"context"
+	"image"
+
+	"golang.org/x/sync/errgroup"
+
+	"deepfaked/inference/face"
+	"deepfaked/models"
+	"deepfaked/preprocess"
+)
+
+// faces has the model that finds faces look at all frames.
+func (d *Detector) faces(ctx context.Context, req Request, frames []preprocess.Frame) ([][]image.Rectangle, error) {
+	side := int(d.finder.Input.Shape[1])
+	views, err := look(frames, side)
+	if err != nil || len(views) == 0 {
+		return nil, err
+	}
+	output, err := d.parts.Scheduler.Run(ctx, Work{
+		Model: d.finder.Name, Rows: len(views), Account: req.Account, Priority: req.Priority,
+		Fill: func(i int, dst models.Row) { views[i].Fill(dst.U8, side) },
+	})
+	if err != nil {
+		return nil, err
+	}
+	found, each := make([][]image.Rectangle, len(views)), len(output)/len(views)
+	for i, v := range views {
+		found[i] = v.Boxes(output[i*each:(i+1)*each], *d.finder.Detection, d.opts.Faces)
+	}
+	return found, nil
+}
+
+// look reduces all frames at once, as far as there are processors, and before the
+// work is queued: it would hold up the executor.
+func look(frames []preprocess.Frame, side int) ([]face.View, error) {
+	views := make([]face.View, len(frames))
+	var g errgroup.Group
+	for i, f := range frames {
+		g.Go(func() error {
+			return guarded(func() error {
+				views[i] = face.Look(f, side)
+				return nil
+			})
+		})
+	}
+	return views, g.Wait()
+}

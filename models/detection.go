@@ -1,0 +1,86 @@
+package models
+
+import "strconv"
+
+// Detection says how the boxes of a model that finds faces are read, and how well
+// it finds them.
+type Detection struct {
+	Threshold float64          `json:"threshold"` // a box is a face when P(face) >= Threshold
+	Overlap   float64          `json:"overlap"`   // intersection over union beyond which the weaker of two boxes is dropped
+	Measured  []BoxMeasurement `json:"measured,omitempty"`
+}
+
+// BoxMeasurement is one figure set, on sources unseen in training.
+type BoxMeasurement struct {
+	Set               string     `json:"set"`
+	Condition         string     `json:"condition"` // clean, or how the files were re-encoded
+	Pictures          int        `json:"pictures"`
+	Faces             int        `json:"faces"`
+	Precision         float64    `json:"precision"`
+	PrecisionInterval [2]float64 `json:"precision_interval"` // 95 %
+	Recall            float64    `json:"recall"`
+	RecallInterval    [2]float64 `json:"recall_interval"` // 95 %
+	Note              string     `json:"note,omitempty"`
+}
+
+// boxLen is the numbers of one box.
+const boxLen = 5
+
+// checkVerdict checks what a card says of judging, which one that finds faces
+// says nothing about.
+func checkVerdict(c *Card) error {
+	if c.Task == FaceDetection {
+		return checkDetection(c)
+	}
+	if c.Detection != nil {
+		return wrong("detection", "must be left out for %s", c.Task)
+	}
+	for _, check := range []func(*Card) error{checkCalibration, checkOperatingPoints, checkMeasured} {
+		if err := check(c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func checkDetection(c *Card) error {
+	switch d := c.Detection; {
+	case c.Calibration != (Calibration{}):
+		return wrong("calibration", "must be left out for %s", c.Task)
+	case len(c.OperatingPoints) > 0:
+		return wrong("operating_points", "must be left out for %s", c.Task)
+	case len(c.Measured) > 0:
+		return wrong("measured", "must be left out for %s: detection has its own", c.Task)
+	case d == nil:
+		return wrong("detection", "is missing")
+	case !within(d.Threshold, 0, 1):
+		return wrong("detection.threshold", "is %g, it must be between 0 and 1", d.Threshold)
+	case !within(d.Overlap, 0, 1):
+		return wrong("detection.overlap", "is %g, it must be between 0 and 1", d.Overlap)
+	}
+	for i, m := range c.Detection.Measured {
+		if err := checkBoxes("detection.measured."+strconv.Itoa(i), m); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func checkBoxes(field string, m BoxMeasurement) error {
+	switch {
+	case m.Set == "":
+		return wrong(field+".set", "must not be empty")
+	case m.Pictures < 0:
+		return wrong(field+".pictures", "is %d, it must not be negative", m.Pictures)
+	case m.Faces < 0:
+		return wrong(field+".faces", "is %d, it must not be negative", m.Faces)
+	case !within(m.Precision, 0, 1):
+		return wrong(field+".precision", "is %g, it must be between 0 and 1", m.Precision)
+	case !within(m.Recall, 0, 1):
+		return wrong(field+".recall", "is %g, it must be between 0 and 1", m.Recall)
+	}
+	if err := checkInterval(field+".precision_interval", m.PrecisionInterval); err != nil {
+		return err
+	}
+	return checkInterval(field+".recall_interval", m.RecallInterval)
+}
