@@ -94,7 +94,7 @@ func TestVerifyGoesOn(t *testing.T) { //nolint:paralleltest // one ONNX Runtime 
 	s := call(t, append([]string{"models", "verify"}, args...)...)
 	assert.Equal(t, exitFailed, s.code)
 	lines := strings.Split(strings.TrimSpace(s.out), "\n")
-	require.Len(t, lines, 7, s.out)
+	require.Len(t, lines, 8, s.out)
 	for i, words := range [][]string{
 		{"deepfaked-"}, {"deepfaked-"}, {"deepfaked-"},
 		{filepath.Join(dir, "a"), "licences.data"}, {filepath.Join(dir, "b"), "JSON"}, {"copied-speech: ok"}, {"nowhere"},

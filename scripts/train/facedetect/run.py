@@ -19,7 +19,7 @@ from network import Network
 from vision import card, export, gather
 from vision.folds import folds, inside, repositories
 
-NAME, VERSION, TASK = "face-detection", "0.1.0", "face-detection"
+NAME, VERSION, TASK = "deepfaked-face-detection", "0.1.0", "face-detection"
 DESCRIPTION = "Finds faces: separable convolutions over blocks of 4x4 pixels, trained on what YuNet finds in photographs, " \
     "portraits and generated pictures. Judges nothing. Misses a quarter of what YuNet finds in unseen sources, "\
     "most of that below 64 of the 640 pixels."
