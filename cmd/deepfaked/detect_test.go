@@ -102,10 +102,10 @@ func TestDetectInterrupted(t *testing.T) { //nolint:paralleltest // one ONNX Run
 
 func TestModels(t *testing.T) { //nolint:paralleltest // one ONNX Runtime in a process
 	list := call(t, "models", "list").ok(t)
-	assert.Equal(t, 4, strings.Count(list, "\n"))
+	assert.Equal(t, 5, strings.Count(list, "\n"))
 	verified := call(t, "models", "verify", "--provider", "cpu").ok(t)
-	assert.Equal(t, 3, strings.Count(verified, ": ok\n"), verified)
-	for _, task := range []models.Task{models.ImageSynthesis, models.FaceManipulation, models.SpeechSynthesis} {
+	assert.Equal(t, 4, strings.Count(verified, ": ok\n"), verified)
+	for _, task := range models.Tasks() {
 		assert.Contains(t, list, string(task))
 	}
 }
