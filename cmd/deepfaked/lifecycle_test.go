@@ -129,8 +129,13 @@ func (s *instance) testKilledDecoder(t *testing.T) {
 	require.NoError(t, unix.Kill(s.working(t), unix.SIGKILL))
 	(<-done).judged(t)
 	done = s.begin(t.Context(), t, key, film)
-	require.NoError(t, unix.Kill(s.working(t), unix.SIGKILL))
-	require.NoError(t, unix.Kill(s.working(t), unix.SIGKILL))
+	first := s.working(t)
+	require.NoError(t, unix.Kill(first, unix.SIGKILL))
+	second := s.working(t)
+	for second == first { // it takes a moment to die
+		second = s.working(t)
+	}
+	require.NoError(t, unix.Kill(second, unix.SIGKILL))
 	message := (<-done).want(t, 415, "unsupported_media_type")
 	assert.Contains(t, message, "could not be decoded safely")
 	assert.InDelta(t, 1, s.usage(t, key), 0)
