@@ -244,7 +244,7 @@ func FuzzParse(f *testing.F) {
 		if n := card.Input.RowLen(); n < 1 || n > maxRowLen {
 			t.Errorf("a row of %v has %d elements", card.Input.Shape, n)
 		}
-		if numbers := card.Output.RowLen(); numbers != 1 && (card.Task != FaceDetection || numbers%boxLen != 0) {
+		if numbers := card.Output.RowLen(); numbers != 1 && (card.Task != FaceDetection || numbers%BoxLen != 0) {
 			t.Errorf("output %v is neither one number a row nor boxes", card.Output.Shape)
 		}
 		p := card.OperatingPoints

@@ -23,8 +23,9 @@ type BoxMeasurement struct {
 	Note              string     `json:"note,omitempty"`
 }
 
-// boxLen is the numbers of one box.
-const boxLen = 5
+// BoxLen is the numbers of one box: the log-odds of a face, and its left, upper,
+// right and lower edge.
+const BoxLen = 5
 
 // checkVerdict checks what a card says of judging, which one that finds faces
 // says nothing about.

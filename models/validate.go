@@ -94,8 +94,8 @@ func checkOutput(c *Card) error {
 		if err := checkTensor("output", c.Output); err != nil {
 			return err
 		}
-		if len(c.Output.Shape) != 3 || c.Output.Shape[2] != boxLen {
-			return wrong("output.shape", "must be [-1, boxes, %d] for %s", boxLen, c.Task)
+		if len(c.Output.Shape) != 3 || c.Output.Shape[2] != BoxLen {
+			return wrong("output.shape", "must be [-1, boxes, %d] for %s", BoxLen, c.Task)
 		}
 		return nil
 	}

@@ -8,9 +8,6 @@ import (
 	"deepfaked/models"
 )
 
-// boxLen is the numbers of one box: log-odds, left, upper, right, lower edge.
-const boxLen = 5
-
 // Options bounds what is taken for a face.
 type Options struct {
 	Smallest int // longer side of the smallest face in pixels of the frame: a smaller one holds too little to be judged
@@ -24,11 +21,11 @@ type Options struct {
 func (v View) Boxes(output []float32, card models.Detection, opts Options) []image.Rectangle {
 	var faces []image.Rectangle
 	sure := math.Log(card.Threshold / (1 - card.Threshold))
-	for ; len(output) >= boxLen; output = output[boxLen:] {
+	for ; len(output) >= models.BoxLen; output = output[models.BoxLen:] {
 		if float64(output[0]) < sure {
 			continue
 		}
-		box := v.box(output[1:boxLen])
+		box := v.box(output[1:models.BoxLen])
 		if max(box.Dx(), box.Dy()) < opts.Smallest || box.Empty() ||
 			slices.ContainsFunc(faces, func(f image.Rectangle) bool { return overlap(f, box) > card.Overlap }) {
 			continue
