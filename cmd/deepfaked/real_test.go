@@ -24,18 +24,13 @@ import (
 // testRealMedia: photographs, generated pictures, recordings and films from the
 // world outside each get a verdict. They are not part of the repository.
 func (s *instance) testRealMedia(t *testing.T) {
-	data := filepath.Join("..", "..", "..", "shared", "data")
-	heldOut, err := os.ReadFile(filepath.Join(data, "held-out.sha256"))
-	if errors.Is(err, fs.ErrNotExist) {
-		t.Skipf("no real media here: %s is absent", data)
-	}
-	require.NoError(t, err)
+	data, heldOut := realMedia(t)
 	key := newKey(t, s.data, "real", "pro")
 	for archive, want := range map[string]struct {
 		kind  string
 		files int
 	}{"images.tar": {"image", 5}, "images2.tar": {"image", 5}, "faces.tar": {"image", 5}, "speech.tar": {"audio", 5}, "video.tar": {"video", 3}} {
-		files := firstOf(t, filepath.Join(data, archive), want.files, string(heldOut))
+		files := firstOf(t, filepath.Join(data, archive), want.files, heldOut)
 		assert.NotZero(t, len(files), archive)
 		for name, content := range files {
 			t.Run(archive+" "+name, func(t *testing.T) {
@@ -50,14 +45,9 @@ func (s *instance) testRealMedia(t *testing.T) {
 // testFaces: in portraits a face is found, and judged. The cascade that looked for
 // them before missed every fourth.
 func (s *instance) testFaces(t *testing.T) {
-	data := filepath.Join("..", "..", "..", "shared", "data")
-	heldOut, err := os.ReadFile(filepath.Join(data, "held-out.sha256"))
-	if errors.Is(err, fs.ErrNotExist) {
-		t.Skipf("no photographs of faces here: %s is absent", data)
-	}
-	require.NoError(t, err)
+	data, heldOut := realMedia(t)
 	key := newKey(t, s.data, "faces", "pro")
-	files, found := firstOf(t, filepath.Join(data, "faces.tar"), 40, string(heldOut)), 0
+	files, found := firstOf(t, filepath.Join(data, "faces.tar"), 40, heldOut), 0
 	for _, content := range files {
 		report := s.report(t, key, s.detect(t, key, content).judged(t).id())
 		if len(times(report, models.FaceManipulation)) > 0 {
@@ -66,6 +56,18 @@ func (s *instance) testFaces(t *testing.T) {
 	}
 	t.Logf("faces in %d of %d portraits", found, len(files))
 	assert.Greater(t, 10*found, 9*len(files))
+}
+
+// realMedia is their folder, and the checksums of those that are held out.
+func realMedia(t *testing.T) (folder, heldOut string) {
+	t.Helper()
+	folder = filepath.Join("..", "..", "..", "shared", "data")
+	sums, err := os.ReadFile(filepath.Join(folder, "held-out.sha256"))
+	if errors.Is(err, fs.ErrNotExist) {
+		t.Skipf("no real media here: %s is absent", folder)
+	}
+	require.NoError(t, err)
+	return folder, string(sums)
 }
 
 // firstOf reads the first n media files of an archive that the server takes and
