@@ -56,9 +56,22 @@ func (s *Server) linger(c *gin.Context) {
 	// waits for it without a deadline. HTTP/1 always has this; its absence
 	// would only bring that back.
 	_ = conn.EnableFullDuplex()
-	defer context.AfterFunc(c.Request.Context(), func() { _ = conn.SetReadDeadline(time.Unix(1, 0)) })()
+	defer uponLeaving(c.Request.Context(), func() { _ = conn.SetReadDeadline(time.Unix(1, 0)) })()
 	c.Next()
 	body.linger()
+}
+
+// uponLeaving calls f when the client leaves. What it returns ends that, and
+// waits for an f that has begun: gin gives the writer that f reaches the
+// connection through to the next request.
+func uponLeaving(ctx context.Context, f func()) (end func()) {
+	done := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() { defer close(done); f() })
+	return func() {
+		if !stop() {
+			<-done
+		}
+	}
 }
 
 // access writes one line for each request: no path as sent, no file name, no

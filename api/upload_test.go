@@ -212,6 +212,23 @@ func TestEarlyAnswersReachTheClient(t *testing.T) {
 	}
 }
 
+// A client that leaves while a refused upload is read on has its connection's
+// deadline passed, and nobody else's: gin's writers are pooled, so by the time
+// the deadline was set the writer could be another request's, whose upload then
+// failed out of nowhere. The race detector sees it without the bad luck.
+func TestALeavingClientCutsNobodyElseOff(t *testing.T) {
+	t.Parallel()
+	s := setup(t, config{})
+	key := s.key("pro")
+	for range 20 {
+		u := s.dial(nil)
+		u.send(head("dfk_none", "multipart/form-data; boundary=x", 1<<20, ""))
+		u.answer().want(401, "unauthorized")
+		must(t, u.conn.Close())
+		s.do(request{method: "GET", path: "/v1/usage", key: key}).ok(200)
+	}
+}
+
 // A client that asks for leave to send gets its refusal instead, and leave only
 // when its body is wanted.
 func TestExpectContinue(t *testing.T) {
