@@ -96,19 +96,21 @@ func (d *Detector) conclude(req Request, media *preprocess.Media, findings []fin
 			Message: fmt.Sprintf("The %s file holds nothing that can be judged.", media.Format),
 		}
 	}
-	logOdds, thresholds := make([]float64, len(findings)), make([]float64, len(findings))
+	n := len(findings)
+	logOdds, thresholds, lows, highs := make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n)
 	report := Report{
-		Sensitivity: req.Sensitivity, SHA256: req.SHA256, Format: media.Format, Width: media.Width, Height: media.Height,
+		Sensitivity: req.Sensitivity, Prior: d.opts.Prior, SHA256: req.SHA256, Format: media.Format, Width: media.Width, Height: media.Height,
 		DurationSeconds: media.Duration.Seconds(), Provider: d.parts.Provider, Timings: took,
 	}
 	for i, f := range findings {
-		logOdds[i], thresholds[i] = f.logOdds, f.threshold
+		logOdds[i], thresholds[i], lows[i], highs[i] = f.logOdds, f.threshold, f.claim.low, f.claim.high
 		report.Findings = append(report.Findings, f.report())
 		report.Models = append(report.Models, used(d.judges[f.task], req.Sensitivity)...)
 	}
 	fused, threshold := anyOf(logOdds), anyOf(thresholds)
-	verdict, confidence := decide(fused, threshold)
-	report.ProbabilityFake, report.Threshold = sigmoid(fused), sigmoid(threshold)
+	whole := claim{low: anyOf(lows), high: anyOf(highs), prior: logit(d.opts.Prior)}
+	verdict, confidence := whole.decide(fused, threshold)
+	report.ProbabilityFake, report.Threshold = whole.probability(fused), whole.probability(threshold)
 	return Result{Verdict: verdict, Confidence: confidence, Kind: media.Kind, Report: report}, nil
 }
 

@@ -63,6 +63,7 @@ func card(task models.Task) models.Card {
 			"sensitive": {FalsePositiveRate: .15, Threshold: .3},
 		},
 	}
+	c.Calibration.Limits = &[2]float64{-100, 100}
 	if task == models.FaceDetection {
 		c.Detection = &models.Detection{Threshold: .5, Overlap: .4}
 	}
@@ -184,6 +185,53 @@ func TestDetect(t *testing.T) {
 				t.Errorf("the report names the file %q", got.Report.SHA256)
 			}
 			<-closed // by the detector, after the answer
+		})
+	}
+}
+
+// What is told of a file, of a task and of its pieces goes no further than
+// validation does, at the prior that the operator set, and moves no verdict.
+func TestWhatIsTold(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name      string
+		limits    [2]float64
+		prior     float64
+		told      float64 // log-odds
+		threshold float64
+	}{
+		{"all", [2]float64{-9, 9}, .5, 2, logit(.7)},
+		{"limited", [2]float64{-1, 1.5}, .5, 1.5, logit(.7)},
+		{"threshold limited too", [2]float64{-1, .5}, .5, .5, .5},
+		{"few fakes", [2]float64{-9, 9}, .1, 2 - math.Log(9), logit(.7) - math.Log(9)},
+		{"limited, then few fakes", [2]float64{-1, 1.5}, .1, 1.5 - math.Log(9), logit(.7) - math.Log(9)},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			d := newTestDetector(t, media(preprocess.Image, []preprocess.Frame{grey(200, 0)}, nil), noFaces)
+			d.judges[models.ImageSynthesis][0].Calibration.Limits = &c.limits
+			d.opts.Prior = c.prior
+			got, err := d.Detect(t.Context(), Request{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			task := got.Report.Findings[0]
+			for of, p := range map[string]float64{
+				"confidence": got.Confidence, "file": got.Report.ProbabilityFake,
+				"task": task.ProbabilityFake, "frame": task.Pieces[0].ProbabilityFake,
+			} {
+				if math.Abs(logit(p)-c.told) > 1e-3 {
+					t.Errorf("%s: log-odds of %.4f, want %.4f", of, logit(p), c.told)
+				}
+			}
+			for of, p := range map[string]float64{"file": got.Report.Threshold, "task": task.Threshold} {
+				if math.Abs(logit(p)-c.threshold) > 1e-3 {
+					t.Errorf("threshold of the %s: log-odds of %.4f, want %.4f", of, logit(p), c.threshold)
+				}
+			}
+			if got.Verdict != Fake || got.Report.Prior != c.prior {
+				t.Errorf("%s at a prior of %g", got.Verdict, got.Report.Prior)
+			}
 		})
 	}
 }

@@ -52,9 +52,23 @@ func anyOf(logOdds []float64) float64 {
 // calibrated maps the mean output of a model to log-odds of fake at equal priors.
 func calibrated(c models.Calibration, output float64) float64 { return c.Scale*output + c.Bias }
 
-// decide compares the fused log-odds with the fused threshold.
-func decide(logOdds, threshold float64) (Verdict, float64) {
-	p := sigmoid(logOdds)
+// claim is how probabilities are told. It bounds what is said, never what is
+// decided.
+type claim struct {
+	low, high float64 // log-odds at equal priors that validation supports
+	prior     float64 // log-odds of fake before anything was seen
+}
+
+// probability is what may be told of log-odds at equal priors.
+func (c claim) probability(logOdds float64) float64 {
+	return sigmoid(min(max(logOdds, c.low), c.high) + c.prior)
+}
+
+// decide compares log-odds with a threshold, both at equal priors: the threshold
+// stands for a rate of false positives, which no prior changes. The confidence is
+// the probability, as far as it may be told, that the verdict is right.
+func (c claim) decide(logOdds, threshold float64) (Verdict, float64) {
+	p := c.probability(logOdds)
 	if logOdds >= threshold {
 		return Fake, p
 	}

@@ -43,21 +43,29 @@ func TestLogitInvertsSigmoid(t *testing.T) {
 
 func TestDecide(t *testing.T) {
 	t.Parallel()
+	wide := claim{low: -1000, high: 1000}
+	narrow := claim{low: -1, high: 2}
 	for _, c := range []struct {
 		name               string
+		claim              claim
 		logOdds, threshold float64
 		verdict            Verdict
 		confidence         float64
 	}{
-		{"at the threshold it is fake", 1, 1, Fake, sigmoid(1)},
-		{"below it is real, however unlikely", 1, 2, Real, 1 - sigmoid(1)},
-		{"sensitive calls fake what is likely real", -1, -2, Fake, sigmoid(-1)},
-		{"extremes stay within 0 and 1", 800, 0, Fake, 1},
-		{"extremes stay within 0 and 1, genuine", -800, 0, Real, 1},
+		{"at the threshold it is fake", wide, 1, 1, Fake, sigmoid(1)},
+		{"below it is real, however unlikely", wide, 1, 2, Real, 1 - sigmoid(1)},
+		{"sensitive calls fake what is likely real", wide, -1, -2, Fake, sigmoid(-1)},
+		{"extremes stay within 0 and 1", wide, 800, 0, Fake, 1},
+		{"extremes stay within 0 and 1, genuine", wide, -800, 0, Real, 1},
+		{"nothing is said beyond the validation", narrow, 7, 1, Fake, sigmoid(2)},
+		{"nor of what is genuine", narrow, -7, 1, Real, 1 - sigmoid(-1)},
+		{"a threshold beyond it still decides", narrow, 7, 8, Real, 1 - sigmoid(2)},
+		{"few fakes expected: the same verdict, less confident", claim{-9, 9, logit(0.1)}, 1, 0, Fake, sigmoid(1 - math.Log(9))},
+		{"many fakes expected: the same verdict", claim{-9, 9, logit(0.9)}, -1, 0, Real, 1 - sigmoid(-1+math.Log(9))},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			v, p := decide(c.logOdds, c.threshold)
+			v, p := c.claim.decide(c.logOdds, c.threshold)
 			if v != c.verdict || math.Abs(p-c.confidence) > 1e-12 {
 				t.Errorf("got %v %v, want %v %v", v, p, c.verdict, c.confidence)
 			}

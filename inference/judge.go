@@ -25,12 +25,14 @@ type finding struct {
 	pieces    []piece
 	logOdds   float64
 	threshold float64 // log-odds
+	claim     claim
 }
 
 func (f finding) report() Finding {
-	out := Finding{Task: string(f.task), ProbabilityFake: sigmoid(f.logOdds), Threshold: sigmoid(f.threshold)}
+	told := f.claim.probability
+	out := Finding{Task: string(f.task), ProbabilityFake: told(f.logOdds), Threshold: told(f.threshold)}
 	for _, p := range f.pieces {
-		one := Piece{AtSeconds: p.seconds, ProbabilityFake: sigmoid(p.logOdds)}
+		one := Piece{AtSeconds: p.seconds, ProbabilityFake: told(p.logOdds)}
 		if !p.box.Empty() {
 			one.Box = []int{p.box.Min.X, p.box.Min.Y, p.box.Dx(), p.box.Dy()}
 		}
@@ -69,7 +71,7 @@ func (d *Detector) judge(ctx context.Context, req Request, media *preprocess.Med
 // time.
 func (d *Detector) judgeTask(ctx context.Context, req Request, media *preprocess.Media, t models.Task) (finding, error) {
 	pieces, err := d.pieces(ctx, req, media, t)
-	f := finding{task: t, pieces: pieces}
+	f := finding{task: t, pieces: pieces, claim: claim{prior: logit(d.opts.Prior)}}
 	if err != nil || len(pieces) == 0 {
 		return f, errors.Join(err, ctx.Err())
 	}
@@ -85,6 +87,9 @@ func (d *Detector) judgeTask(ctx context.Context, req Request, media *preprocess
 			f.pieces[i].logOdds += calibrated(c.Calibration, z) / float64(len(cards))
 		}
 		f.threshold += logit(c.OperatingPoints[string(req.Sensitivity)].Threshold) / float64(len(cards))
+		low, high := c.Limits()
+		f.claim.low += low / float64(len(cards))
+		f.claim.high += high / float64(len(cards))
 	}
 	f.logOdds = overTime(f.pieces)
 	return f, nil

@@ -44,11 +44,12 @@ type DetectorOptions struct {
 	Parallel int // files decoded and judged at the same time; background work takes half of it at most
 	Waiting  int // interactive requests that may wait for that; further ones are refused
 	Faces    face.Options
+	Prior    float64 // share of fakes expected among what is judged, within (0, 1)
 }
 
 // DefaultDetectorOptions suit a small server.
 func DefaultDetectorOptions() DetectorOptions {
-	return DetectorOptions{Parallel: 4, Waiting: 256, Faces: face.Options{Smallest: 80, Most: 8}}
+	return DetectorOptions{Parallel: 4, Waiting: 256, Faces: face.Options{Smallest: 80, Most: 8}, Prior: 0.5}
 }
 
 // Validate names the first field that makes no sense.
@@ -62,6 +63,8 @@ func (o DetectorOptions) Validate() error {
 		return errors.New("detector: the smallest face must be at least 1 pixel")
 	case o.Faces.Most < 1:
 		return errors.New("detector: faces must be at least 1")
+	case !(o.Prior > 0 && o.Prior < 1):
+		return errors.New("detector: the prior must lie between 0 and 1")
 	}
 	return nil
 }

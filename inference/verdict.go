@@ -55,12 +55,14 @@ type Result struct {
 	Report     Report
 }
 
-// Report is everything else that is known about a detection. It is stored and
-// served as JSON; it holds no file name and no media.
+// Report is everything else that is known about a detection. Probabilities are
+// those at Prior, and go no further than the models' validation supports. It is
+// stored and served as JSON; it holds no file name and no media.
 type Report struct {
 	ProbabilityFake float64          `json:"probability_fake"`
 	Threshold       float64          `json:"threshold"`
 	Sensitivity     Sensitivity      `json:"sensitivity"`
+	Prior           float64          `json:"prior"`            // share of fakes that was expected beforehand
 	SHA256          string           `json:"sha256,omitempty"` // of the file as it was sent
 	Format          string           `json:"format"`
 	Width           int              `json:"width,omitempty"`

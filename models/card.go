@@ -73,6 +73,9 @@ type Calibration struct {
 	Method string  `json:"method"` // platt
 	Scale  float64 `json:"scale"`
 	Bias   float64 `json:"bias"`
+	// Limits are the lowest and the highest log-odds that the validation set
+	// supports; see Card.Limits.
+	Limits *[2]float64 `json:"limits,omitempty"`
 }
 
 // OperatingPoint ties a sensitivity level to a threshold on P(fake) and to what
@@ -93,6 +96,7 @@ type Measurement struct {
 	EER         float64    `json:"eer"`
 	Real        int        `json:"real"` // genuine items
 	Fake        int        `json:"fake"`
+	ECE         *float64   `json:"ece,omitempty"` // expected calibration error of P(fake) at equal priors
 	Note        string     `json:"note,omitempty"`
 }
 

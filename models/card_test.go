@@ -124,6 +124,9 @@ func TestValidateNamesTheField(t *testing.T) {
 		"scale negative":         {"calibration.scale", func(c *Card) { c.Calibration.Scale = -1 }},
 		"scale not a number":     {"calibration.scale", func(c *Card) { c.Calibration.Scale = nan }},
 		"bias infinite":          {"calibration.bias", func(c *Card) { c.Calibration.Bias = inf }},
+		"limits the wrong way":   {"calibration.limits", func(c *Card) { c.Calibration.Limits = &[2]float64{1, -1} }},
+		"limit not a number":     {"calibration.limits", func(c *Card) { c.Calibration.Limits = &[2]float64{nan, 1} }},
+		"limit infinite":         {"calibration.limits", func(c *Card) { c.Calibration.Limits = &[2]float64{-1, inf} }},
 		"level missing":          {"operating_points.balanced", func(c *Card) { delete(c.OperatingPoints, "balanced") }},
 		"level too many":         {"operating_points", func(c *Card) { c.OperatingPoints["lax"] = OperatingPoint{} }},
 		"threshold above one":    {"operating_points.strict.threshold", func(c *Card) { setPoint(c, "strict", func(p *OperatingPoint) { p.Threshold = 1.1 }) }},
@@ -146,6 +149,7 @@ func TestValidateNamesTheField(t *testing.T) {
 		"EER":                       {"measured.0.eer", func(c *Card) { c.Measured[0].EER = nan }},
 		"negative reals":            {"measured.0.real", func(c *Card) { c.Measured[0].Real = -1 }},
 		"negative fakes":            {"measured.0.fake", func(c *Card) { c.Measured[0].Fake = -1 }},
+		"calibration error":         {"measured.0.ece", func(c *Card) { c.Measured[0].ECE = new(1.5) }},
 		"negative minutes":          {"training.cpu_minutes", func(c *Card) { c.Training.CPUMinutes = -1 }},
 		"negative held out":         {"training.held_out_dropped", func(c *Card) { c.Training.HeldOut = -1 }},
 		"source without name":       {"training.sources.0.name", func(c *Card) { c.Training.Sources[0].Name = "" }},
@@ -252,4 +256,27 @@ func FuzzParse(f *testing.F) {
 			t.Errorf("thresholds are out of order: %v", p)
 		}
 	})
+}
+
+// What a card may claim ends where its validation does.
+func TestLimits(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		change    func(*Card)
+		low, high float64
+	}{
+		"said":           {func(c *Card) { c.Calibration.Limits = &[2]float64{-1, 2} }, -1, 2},
+		"said to be nil": {func(c *Card) { c.Calibration.Limits = &[2]float64{} }, 0, 0},
+		"counted":        {func(c *Card) { c.Measured = []Measurement{{Set: "x", Real: 299, Fake: 49}} }, -math.Log(50), math.Log(300)},
+		"unmeasured":     {func(c *Card) { c.Measured = nil }, -math.Log(21), math.Log(21)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			card := validCard()
+			c.change(&card)
+			if low, high := card.Limits(); math.Abs(low-c.low) > 1e-12 || math.Abs(high-c.high) > 1e-12 {
+				t.Errorf("%v to %v, want %v to %v", low, high, c.low, c.high)
+			}
+		})
+	}
 }

@@ -1,6 +1,9 @@
 package models
 
-import "strconv"
+import (
+	"math"
+	"strconv"
+)
 
 // levels are the sensitivities of the contract, from the highest threshold to
 // the lowest.
@@ -15,8 +18,30 @@ func checkCalibration(c *Card) error {
 		return wrong("calibration.scale", "is %g, it must be a positive number: the output grows with the odds of fake", k.Scale)
 	case !finite(k.Bias):
 		return wrong("calibration.bias", "must be a finite number")
+	case k.Limits != nil && !(k.Limits[0] <= 0 && k.Limits[1] >= 0 && finite(k.Limits[0]) && finite(k.Limits[1])):
+		return wrong("calibration.limits", "is %g, it must be two finite numbers, one of at most and one of at least 0", *k.Limits)
 	}
 	return nil
+}
+
+// unmeasured is how many items of each class a model is trusted as if it had
+// been validated on, when its card measures nothing.
+const unmeasured = 20
+
+// Limits are the log-odds of fake, at equal priors, beyond which the card's
+// validation supports no claim: those of its calibration, or else the logarithm
+// of one item more than its first measurement has of the other class. Not even
+// a model that makes no mistake among n genuine items is known to make fewer
+// than about one in n.
+func (c *Card) Limits() (low, high float64) {
+	if l := c.Calibration.Limits; l != nil {
+		return l[0], l[1]
+	}
+	genuine, fake := unmeasured, unmeasured
+	if len(c.Measured) > 0 {
+		genuine, fake = c.Measured[0].Real, c.Measured[0].Fake
+	}
+	return -math.Log1p(float64(fake)), math.Log1p(float64(genuine))
 }
 
 func checkOperatingPoints(c *Card) error {
@@ -74,6 +99,8 @@ func checkMeasured(c *Card) error {
 			return wrong(field+".real", "is %d, it must not be negative", m.Real)
 		case m.Fake < 0:
 			return wrong(field+".fake", "is %d, it must not be negative", m.Fake)
+		case m.ECE != nil && !within(*m.ECE, 0, 1):
+			return wrong(field+".ece", "is %g, it must be between 0 and 1", *m.ECE)
 		}
 		if err := checkInterval(field+".auc_interval", m.AUCInterval); err != nil {
 			return err

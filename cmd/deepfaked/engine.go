@@ -61,7 +61,7 @@ func openEngine(ctx context.Context, cfg config.Config, logger *slog.Logger) (_ 
 	}
 	parts := inference.Parts{Decoder: pool, Scheduler: scheduler, Cards: e.cards, Provider: e.provider}
 	opts := inference.DefaultDetectorOptions()
-	opts.Parallel = 2 * children(cfg)
+	opts.Parallel, opts.Prior = 2*children(cfg), cfg.Prior
 	e.detector, err = inference.NewDetector(parts, opts)
 	return e, err
 }

@@ -16,6 +16,8 @@ type Config struct {
 	Models      []string `yaml:"models"`      // folders of models, besides those built in and added
 	ONNXRuntime string   `yaml:"onnxruntime"` // path of the shared library; empty: where set-up put it
 
+	Prior float64 `yaml:"prior"` // share of fakes expected among what is judged
+
 	Inference   Inference         `yaml:"inference"`
 	Decoder     Decoder           `yaml:"decoder"`
 	Limits      preprocess.Limits `yaml:"limits"`
@@ -98,7 +100,7 @@ type Log struct {
 func Default() Config {
 	plans := account.DefaultPlans()
 	return Config{
-		Listen: "127.0.0.1:8080", Data: "data", Provider: "auto",
+		Listen: "127.0.0.1:8080", Data: "data", Provider: "auto", Prior: 0.5,
 		Decoder: Decoder{Timeout: time.Minute, Memory: 8 * GiB},
 		Limits:  preprocess.DefaultLimits(),
 		Upload: Upload{

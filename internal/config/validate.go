@@ -47,6 +47,9 @@ func (c Config) validateService() error {
 	if err := oneOf("log.format", c.Log.Format, "json", "text"); err != nil {
 		return err
 	}
+	if !(c.Prior > 0 && c.Prior < 1) {
+		return fmt.Errorf("prior is %g, it must lie between 0 and 1: the share of fakes among what is judged", c.Prior)
+	}
 	if err := between("inference.sessions", c.Inference.Sessions, 0, 256); err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import numpy as np
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score, roc_curve
 
+import reliability
 from vision.folds import equal_weights
 
 ROUNDS = 1000
@@ -35,8 +36,8 @@ def interval(values):
     return [round(float(low), 3), round(float(high), 3)]
 
 
-def measure(labels, scores, repositories, set_name, condition, note=""):
-    """One Measurement of the card."""
+def measure(labels, scores, repositories, set_name, condition, note="", calibration=None):
+    """One Measurement of the card; with the calibration error where the scores have a calibration."""
     labels, scores = np.asarray(labels), np.asarray(scores)
     again = [roc_auc_score(labels[i], scores[i]) for i in resamples(labels, repositories)]
     result = {
@@ -45,6 +46,10 @@ def measure(labels, scores, repositories, set_name, condition, note=""):
         "eer": round(equal_error_rate(labels, scores), 3),
         "real": int((labels == 0).sum()), "fake": int((labels == 1).sum()),
     }
+    if calibration:
+        chances = probability(calibration, scores)
+        error = reliability.expected_calibration_error(labels, chances, equal_weights(labels, repositories))
+        result["ece"] = round(error, 3)
     return result | ({"note": note} if note else {})
 
 
@@ -54,6 +59,16 @@ def calibrate(labels, scores, repositories):
     model = LogisticRegression(C=1e6, max_iter=1000)
     model.fit(np.asarray(scores)[:, None], labels, sample_weight=weights * len(labels))
     return {"method": "platt", "scale": float(model.coef_[0, 0]), "bias": float(model.intercept_[0])}
+
+
+def limits(labels, scores, repositories, calibration):
+    """The log-odds beyond which the items support no claim: those of the condition that supports least.
+
+    scores is N×conditions: a picture seen twice is still one picture.
+    """
+    weights = equal_weights(labels, repositories)
+    bounds = [reliability.limits(labels, calibration["scale"] * s + calibration["bias"], weights) for s in scores.T]
+    return [max(low for low, _ in bounds), min(high for _, high in bounds)]
 
 
 def probability(calibration, scores):

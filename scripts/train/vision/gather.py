@@ -17,7 +17,6 @@ from PIL import Image, ImageFile
 
 from vision.canonical import LONGEST, rgb, shrink
 
-ImageFile.LOAD_TRUNCATED_IMAGES = True
 CLIPS = (".mp4", ".webm", ".mov")
 
 # archive, pattern: label, generator or source, repository, commit, licence.
@@ -148,6 +147,7 @@ def resaved(image):
 
 def still(item):
     """The decoded pixels of a picture file, or None for what cannot be read or has a palette."""
+    ImageFile.LOAD_TRUNCATED_IMAGES = True  # of the whole process: not upon import, where others look for damage
     try:
         image = Image.open(item.path)
         if image.format == "GIF":

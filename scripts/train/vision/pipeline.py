@@ -100,9 +100,10 @@ def measure(study, items, scored, result):
     twice, names = np.tile(labels, 2), np.tile(repositories, 2)
     pooled = result["scores"][own].T.ravel()
     calibration = figures.calibrate(twice, pooled, names)
+    calibration["limits"] = figures.limits(labels, result["scores"][own], repositories, calibration)
     points = figures.operating_points(twice, figures.probability(calibration, pooled), names)
     rows = [
-        figures.measure(labels, result["scores"][own][:, k], repositories, SPLIT.format(len(study.folds)), name)
+        figures.measure(labels, result["scores"][own][:, k], repositories, SPLIT.format(len(study.folds)), name, calibration=calibration)
         for k, name in enumerate(CONDITIONS)
     ]
     if len(chosen) < len(scored):
@@ -117,7 +118,7 @@ def write_report(study, path, scored, result, measured):
     chances = figures.probability(calibration, result["scores"])
     conditions = f"Two figures in a cell: {CONDITIONS[0]} / {CONDITIONS[1]}."
     text = report.HEADER.format(title=f"{study.name} {study.version}: what was measured", conditions=conditions)
-    text += report.measurements(rows) + "\n" + report.points(points)
+    text += report.measurements(rows) + "\n" + report.points(points) + "\n" + report.claims(calibration)
     text += "\n## Fake\n\n" + report.per_source(scored, chances, points, 1)
     text += "\n## Genuine\n\n" + report.per_source(scored, chances, points, 0)
     text += "\n## Folds\n\n" + report.per_fold(scored, result["folds"], result["scores"])

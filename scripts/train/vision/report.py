@@ -13,13 +13,20 @@ nor any generator or source of that name. {conditions}
 
 def measurements(rows):
     """The measurements of a card as a table."""
-    lines = ["| set | condition | AUC [95 %] | EER | real | fake |", "|---|---|---|---|---|---|"]
+    lines = ["| set | condition | AUC [95 %] | EER | ECE | real | fake |", "|---|---|---|---|---|---|---|"]
     for m in rows:
         low, high = m["auc_interval"]
+        error = f"{m['ece']:.2f}" if "ece" in m else "–"
         lines.append(
-            f"| {m['set']} | {m['condition']} | {m['auc']:.3f} [{low:.2f}, {high:.2f}] | {m['eer']:.2f} | {m['real']} | {m['fake']} |"
+            f"| {m['set']} | {m['condition']} | {m['auc']:.3f} [{low:.2f}, {high:.2f}] | {m['eer']:.2f} | {error} | {m['real']} | {m['fake']} |"
         )
     return "\n".join(lines) + "\n"
+
+
+def claims(calibration):
+    """What the set supports at most, as a sentence."""
+    low, high = (1 / (1 + np.exp(-v)) for v in calibration["limits"])
+    return f"The sets support a P(fake) between {low:.3f} and {high:.3f} and nothing beyond.\n"
 
 
 def points(table):

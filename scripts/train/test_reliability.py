@@ -1,0 +1,69 @@
+"""Tests of the calibration error and of the limits of claims."""
+
+import unittest
+
+import numpy as np
+
+import reliability
+
+
+class CalibrationError(unittest.TestCase):
+    """What is as often fake as it is said to be has none."""
+
+    def test_by_hand(self):
+        """Two bins: .2 said and nothing fake, .6 said and everything fake."""
+        error = reliability.expected_calibration_error([0, 0, 1, 1], [0.2, 0.2, 0.6, 0.6], [1, 1, 1, 1], bins=2)
+        self.assertAlmostEqual(error, 0.5 * 0.2 + 0.5 * 0.4)
+
+    def test_weights(self):
+        """An item of twice the weight counts like two."""
+        twice = reliability.expected_calibration_error([0, 1, 1], [0.1, 0.7, 0.9], [2, 1, 1], bins=4)
+        both = reliability.expected_calibration_error([0, 0, 1, 1], [0.1, 0.1, 0.7, 0.9], [1, 1, 1, 1], bins=4)
+        self.assertAlmostEqual(twice, both)
+
+    def test_calibrated(self):
+        """Labels drawn with the probability said leave noise only; said twice as sure, they don't."""
+        random = np.random.RandomState(0)
+        logits = random.randn(20_000) * 2
+        chances = 1 / (1 + np.exp(-logits))
+        labels = (random.rand(20_000) < chances).astype(int)
+        bold = 1 / (1 + np.exp(-2 * logits))
+        self.assertLess(reliability.expected_calibration_error(labels, chances, np.ones(20_000)), 0.02)
+        self.assertGreater(reliability.expected_calibration_error(labels, bold, np.ones(20_000)), 0.05)
+
+
+class Limits(unittest.TestCase):
+    """A set of n items supports odds of about n and no more."""
+
+    def test_told_apart(self):
+        """Without a single error the bounds are the logarithms of the sizes, nearly."""
+        labels = np.repeat([0, 1], [300, 50])
+        low, high = reliability.limits(labels, np.where(labels == 1, 20.0, -20.0), np.ones(350))
+        self.assertAlmostEqual(high, np.log(300), delta=0.05)
+        self.assertAlmostEqual(low, -np.log(50), delta=0.05)
+
+    def test_few_repositories(self):
+        """A class that rests on one heavy item is as good as one item."""
+        labels = np.repeat([0, 1], [300, 50])
+        weights = np.where(np.arange(350) == 0, 1e6, 1.0)
+        _, high = reliability.limits(labels, np.where(labels == 1, 20.0, -20.0), weights)
+        self.assertLess(high, 1)
+
+    def test_overconfident(self):
+        """Who is wrong one time in twenty cannot claim a thousand to one."""
+        labels = np.repeat([0, 1], 1000)
+        log_odds = np.where(labels == 1, 7.0, -7.0)
+        log_odds[::20] *= -1
+        low, high = reliability.limits(labels, log_odds, np.ones(2000))
+        self.assertTrue(2.5 < high < 3.1 and -3.1 < low < -2.5, (low, high))
+
+    def test_chance(self):
+        """Who knows nothing can claim nothing."""
+        random = np.random.RandomState(1)
+        labels, log_odds = random.randint(0, 2, 500), random.randn(500) * 3
+        low, high = reliability.limits(labels, log_odds, np.ones(500))
+        self.assertTrue(-1 < low <= 0 <= high < 1, (low, high))
+
+
+if __name__ == "__main__":
+    unittest.main()
