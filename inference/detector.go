@@ -110,6 +110,7 @@ func (d *Detector) conclude(req Request, media *preprocess.Media, findings []fin
 	fused, threshold := anyOf(logOdds), anyOf(thresholds)
 	whole := claim{low: anyOf(lows), high: anyOf(highs), prior: logit(d.opts.Prior)}
 	verdict, confidence := whole.decide(fused, threshold)
+	report.LogOdds = fused
 	report.ProbabilityFake, report.Threshold = whole.probability(fused), whole.probability(threshold)
 	return Result{Verdict: verdict, Confidence: confidence, Kind: media.Kind, Report: report}, nil
 }

@@ -229,6 +229,9 @@ func TestWhatIsTold(t *testing.T) {
 					t.Errorf("threshold of the %s: log-odds of %.4f, want %.4f", of, logit(p), c.threshold)
 				}
 			}
+			if math.Abs(got.Report.LogOdds-2) > 1e-3 || math.Abs(task.LogOdds-2) > 1e-3 {
+				t.Errorf("log-odds of %.4f and %.4f, want what was found", got.Report.LogOdds, task.LogOdds)
+			}
 			if got.Verdict != Fake || got.Report.Prior != c.prior {
 				t.Errorf("%s at a prior of %g", got.Verdict, got.Report.Prior)
 			}

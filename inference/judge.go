@@ -30,7 +30,7 @@ type finding struct {
 
 func (f finding) report() Finding {
 	told := f.claim.probability
-	out := Finding{Task: string(f.task), ProbabilityFake: told(f.logOdds), Threshold: told(f.threshold)}
+	out := Finding{Task: string(f.task), ProbabilityFake: told(f.logOdds), LogOdds: f.logOdds, Threshold: told(f.threshold)}
 	for _, p := range f.pieces {
 		one := Piece{AtSeconds: p.seconds, ProbabilityFake: told(p.logOdds)}
 		if !p.box.Empty() {

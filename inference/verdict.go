@@ -60,6 +60,7 @@ type Result struct {
 // stored and served as JSON; it holds no file name and no media.
 type Report struct {
 	ProbabilityFake float64          `json:"probability_fake"`
+	LogOdds         float64          `json:"log_odds"` // of fake at equal priors, without limits: for ranking, not for belief
 	Threshold       float64          `json:"threshold"`
 	Sensitivity     Sensitivity      `json:"sensitivity"`
 	Prior           float64          `json:"prior"`            // share of fakes that was expected beforehand
@@ -78,6 +79,7 @@ type Report struct {
 type Finding struct {
 	Task            string  `json:"task"`
 	ProbabilityFake float64 `json:"probability_fake"`
+	LogOdds         float64 `json:"log_odds"` // as in Report
 	Threshold       float64 `json:"threshold"`
 	Pieces          []Piece `json:"pieces"`
 }
