@@ -109,7 +109,9 @@ func (d *Detector) conclude(req Request, media *preprocess.Media, findings []fin
 	fused, threshold := anyOf(logOdds), anyOf(thresholds)
 	verdict, confidence := decide(fused, threshold)
 	report.ProbabilityFake, report.Threshold = sigmoid(fused), sigmoid(threshold)
-	return Result{Verdict: verdict, Confidence: confidence, Kind: media.Kind, Report: report}, nil
+	return Result{
+		Verdict: verdict, Confidence: confidence, Kind: media.Kind, Report: report, Decisions: d.decisions(fused, findings),
+	}, nil
 }
 
 func used(cards []models.Card, s Sensitivity) []ModelUsed {
