@@ -18,7 +18,7 @@ require (
 	github.com/yalue/onnxruntime_go v1.36.0
 	go.uber.org/goleak v1.3.0
 	gocv.io/x/gocv v0.43.0
-	golang.org/x/image v0.30.0
+	golang.org/x/image v0.47.0
 	golang.org/x/net v0.59.0
 	golang.org/x/sync v0.24.0
 	golang.org/x/sys v0.49.0
