@@ -112,7 +112,10 @@ func (d *Detector) conclude(req Request, media *preprocess.Media, findings []fin
 	verdict, confidence := whole.decide(fused, threshold)
 	report.LogOdds = fused
 	report.ProbabilityFake, report.Threshold = whole.probability(fused), whole.probability(threshold)
-	return Result{Verdict: verdict, Confidence: confidence, Kind: media.Kind, Report: report}, nil
+	return Result{
+		Verdict: verdict, Confidence: confidence, Kind: media.Kind, Report: report,
+		Decisions: d.decisions(whole, fused, findings),
+	}, nil
 }
 
 func used(cards []models.Card, s Sensitivity) []ModelUsed {
