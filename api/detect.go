@@ -143,19 +143,14 @@ func (s *Server) detectNow(ctx context.Context, a account.Account, t job.Task) (
 	return d, err
 }
 
-// detectLater hands the submission to the jobs, and the file with it.
+// detectLater hands the submission to the jobs, which have the file on disk then.
 func (s *Server) detectLater(c *gin.Context, f *form, t job.Task) {
-	ctx := c.Request.Context()
 	sub := account.Submission{ID: t.ID, Async: true, Sensitivity: string(t.Sensitivity)}
-	err := s.opts.Accounts.Reserve(ctx, *from(c).account, sub)
-	if err == nil {
-		err = s.opts.Jobs.Submit(t)
-	}
-	if err != nil {
-		s.fail(c, s.giveBack(ctx, t.ID, err))
+	if err := s.opts.Jobs.Submit(c.Request.Context(), *from(c).account, sub, t); err != nil {
+		s.fail(c, err)
 		return
 	}
-	f.keep()
+	f.close() // the jobs open it by its name
 	s.pollAfter(c)
 	s.reply(c, http.StatusAccepted, newAcceptance(t.ID))
 }

@@ -41,18 +41,11 @@ type form struct {
 	failed   error // ours, or the connection's
 }
 
-// close gives the spooled file back, unless keep has been called.
+// close gives the spooled file back. It is idempotent.
 func (f *form) close() {
 	if f.file != nil {
 		_ = f.file.Close()
 	}
-}
-
-// keep hands the file over to the caller, who closes it.
-func (f *form) keep() *spool.File {
-	file := f.file
-	f.file = nil
-	return file
 }
 
 // reject remembers the first thing that is wrong with the form itself.

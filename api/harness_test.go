@@ -111,6 +111,7 @@ type service struct {
 	detector *detector
 	clock    *clock
 	logs     *logs
+	books    *store.Store
 	client   *http.Client
 	options  api.Options
 	served   chan struct{} // closed once Serve has returned
@@ -146,7 +147,7 @@ func setup(t testing.TB, cfg config) *service {
 		cfg.detect = fake
 	}
 	if cfg.jobs.Workers == 0 {
-		cfg.jobs = job.DefaultOptions()
+		cfg.jobs = jobOptions(4, 256)
 	}
 	data := t.TempDir()
 	s := &service{
@@ -158,9 +159,10 @@ func setup(t testing.TB, cfg config) *service {
 	books, err := store.Open(t.Context(), data, store.DefaultOptions())
 	must(t, err)
 	t.Cleanup(func() { must(t, books.Close()) })
+	s.books = books
 	s.ledger, err = account.New(books, account.Options{Plans: cfg.plans, Now: s.clock.Now})
 	must(t, err)
-	s.spool, err = spool.New(spool.Options{Dir: s.spoolDir, Capacity: cfg.capacity})
+	s.spool, err = spool.New(spool.Options{Dir: s.spoolDir, Park: filepath.Join(data, "jobs"), Capacity: cfg.capacity})
 	must(t, err)
 	s.start(cfg)
 	return s
@@ -177,10 +179,11 @@ func (s *service) start(cfg config) {
 	must(s.t, err)
 	addresses, err := account.NewLimiter(limits)
 	must(s.t, err)
-	s.runner, err = job.New(job.Deps{
-		Detector: s.detector, Books: s.ledger, Sentence: api.Sentence, Logger: logger,
+	s.runner, err = job.New(s.t.Context(), job.Deps{
+		Detector: s.detector, Books: s.ledger, Store: s.books, Spool: s.spool, Sentence: api.Sentence, Logger: logger,
 	}, cfg.jobs)
 	must(s.t, err)
+	must(s.t, s.runner.Start(s.t.Context()))
 	opts := api.DefaultOptions()
 	opts.Listen = "127.0.0.1:0"
 	opts.Detector, opts.Accounts, opts.Limiter = s.detector, s.ledger, limiter
@@ -215,9 +218,28 @@ func (s *service) serve() {
 	})
 	s.t.Cleanup(func() {
 		s.client.CloseIdleConnections()
+		s.jobsDone()
 		must(s.t, s.stop())
 		s.checkSpoolEmpty()
 	})
+}
+
+// jobsDone waits until no job is left, and no upload of one: the last goes after
+// its result is there.
+func (s *service) jobsDone() {
+	s.t.Helper()
+	tick := time.NewTicker(2 * time.Millisecond)
+	defer tick.Stop()
+	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); <-tick.C {
+		left, err := s.ledger.Unfinished(context.Background())
+		must(s.t, err)
+		parked, err := s.spool.Parked()
+		must(s.t, err)
+		if len(left)+len(parked) == 0 {
+			return
+		}
+	}
+	s.t.Error("there are jobs that don't end")
 }
 
 func (s *service) checkSpoolEmpty() {

@@ -211,6 +211,7 @@ func TestParallelSubmissionsKeepTheQuota(t *testing.T) {
 			if got[402] != 40 || got[200]+got[202] != 10 {
 				t.Errorf("50 submissions were answered %v, want 10 accepted", got)
 			}
+			s.jobsDone()
 			must(t, s.stop())
 			if u := s.usage(key); u.Used != 10 || u.Remaining != 0 {
 				t.Errorf("usage is %+v", u)

@@ -24,8 +24,8 @@ type Detector interface {
 type Accounts interface {
 	Authenticate(ctx context.Context, bearerToken string) (account.Account, error)
 	Check(ctx context.Context, a account.Account) error
-	Reserve(ctx context.Context, a account.Account, s account.Submission) error
-	Settle(ctx context.Context, id string, o account.Outcome) (account.Detection, error)
+	Reserve(ctx context.Context, a account.Account, s account.Submission, also ...account.Step) error
+	Settle(ctx context.Context, id string, o account.Outcome, also ...account.Step) (account.Detection, error)
 	Release(ctx context.Context, id string) error
 	Withdraw(ctx context.Context, id string) error
 	Detection(ctx context.Context, a account.Account, id string) (account.Detection, error)
@@ -37,10 +37,10 @@ type Limiter interface {
 	Allow(key string, limit int) account.Decision
 }
 
-// Jobs takes submissions whose clients don't wait. When Submit fails the file
-// and the reserved place stay the caller's.
+// Jobs accepts submissions whose clients don't wait; *job.Runner does, and says
+// what it promises. The file stays the caller's to close.
 type Jobs interface {
-	Submit(t job.Task) error
+	Submit(ctx context.Context, a account.Account, s account.Submission, t job.Task) error
 }
 
 // Options is what a Server is made of. DefaultOptions fills in all but the

@@ -188,7 +188,9 @@ func TestReservationIsReleased(t *testing.T) {
 func readerOf(b []byte) io.Reader { return bytes.NewReader(b) }
 
 func jobOptions(workers, queue int) job.Options {
-	return job.Options{Workers: workers, Queue: queue, Deadline: time.Minute, RetryAfter: 10 * time.Second}
+	opts := job.DefaultOptions()
+	opts.Workers, opts.Queue, opts.Retry = workers, queue, time.Millisecond
+	return opts
 }
 
 var (

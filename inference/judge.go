@@ -86,12 +86,11 @@ func (d *Detector) judgeTask(ctx context.Context, req Request, media *preprocess
 		for i, z := range w.pool(logits) {
 			f.pieces[i].logOdds += calibrated(c.Calibration, z) / float64(len(cards))
 		}
-		f.threshold += logit(c.OperatingPoints[string(req.Sensitivity)].Threshold) / float64(len(cards))
 		low, high := c.Limits()
 		f.claim.low += low / float64(len(cards))
 		f.claim.high += high / float64(len(cards))
 	}
-	f.logOdds = overTime(f.pieces)
+	f.logOdds, f.threshold = overTime(f.pieces), taskThreshold(cards, req.Sensitivity)
 	return f, nil
 }
 

@@ -53,6 +53,7 @@ type Result struct {
 	Confidence float64 // probability that Verdict is right, in [0, 1]
 	Kind       preprocess.Kind
 	Report     Report
+	Decisions  map[Sensitivity]Decision // by every sensitivity, the one that was asked for among them
 }
 
 // Report is everything else that is known about a detection. Probabilities are

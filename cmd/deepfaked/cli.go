@@ -15,6 +15,7 @@ const description = "Detects deepfakes in images, sound and video, on this machi
 type cli struct {
 	Serve  serveCommand  `cmd:"" help:"Serve the HTTP interface."`
 	Detect detectCommand `cmd:"" help:"Judge files without a server."`
+	Eval   evalCommand   `cmd:"" help:"Measure the detector on files whose truth is known, without a server."`
 	Keys   struct {
 		Create keysCreate `cmd:"" help:"Make a key, and its account when it is new. Prints the key, once."`
 		List   keysList   `cmd:"" help:"List accounts and keys."`

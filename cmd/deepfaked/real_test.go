@@ -74,6 +74,12 @@ func realMedia(t *testing.T) (folder, heldOut string) {
 // that are not held out for measuring.
 func firstOf(t *testing.T, archive string, n int, heldOut string) map[string][]byte {
 	t.Helper()
+	return firstIn(t, archive, "", n, heldOut)
+}
+
+// firstIn reads those whose names begin in a certain way.
+func firstIn(t *testing.T, archive, prefix string, n int, heldOut string) map[string][]byte {
+	t.Helper()
 	file, err := os.Open(archive)
 	if errors.Is(err, fs.ErrNotExist) {
 		t.Skipf("no real media here: %s is absent", archive)
@@ -87,7 +93,7 @@ func firstOf(t *testing.T, archive string, n int, heldOut string) map[string][]b
 			break
 		}
 		require.NoError(t, err)
-		if entry.Typeflag != tar.TypeReg || entry.Size > 8<<20 || !isMedia(entry.Name) {
+		if entry.Typeflag != tar.TypeReg || entry.Size > 8<<20 || !isMedia(entry.Name) || !strings.HasPrefix(entry.Name, prefix) {
 			continue
 		}
 		content, err := io.ReadAll(list)

@@ -25,6 +25,7 @@ import (
 type service struct {
 	cfg     config.Config
 	logger  *slog.Logger
+	books   *store.Store
 	ledger  *account.Ledger
 	judge   *late
 	jobs    *job.Runner
@@ -89,7 +90,9 @@ func newService(ctx context.Context, cfg config.Config, logger *slog.Logger) (_ 
 	if err != nil {
 		return nil, err
 	}
-	s.jobs, err = job.New(job.Deps{Detector: s.judge, Books: s.ledger, Sentence: api.Sentence, Logger: logger}, jobOptions(cfg))
+	s.jobs, err = job.New(ctx, job.Deps{
+		Detector: s.judge, Books: s.ledger, Store: s.books, Spool: s.uploads, Sentence: api.Sentence, Logger: logger,
+	}, jobOptions(cfg))
 	if err != nil {
 		return nil, err
 	}
@@ -111,17 +114,16 @@ func (s *service) openBooks(ctx context.Context) error {
 		return err
 	}
 	s.onClose(release)
-	books, err := store.Open(ctx, s.cfg.Data, store.DefaultOptions())
-	if err != nil {
+	if s.books, err = store.Open(ctx, s.cfg.Data, store.DefaultOptions()); err != nil {
 		return err
 	}
-	s.onClose(books.Close)
-	s.ledger, err = account.New(books, ledgerOptions(s.cfg))
+	s.onClose(s.books.Close)
+	s.ledger, err = account.New(s.books, ledgerOptions(s.cfg))
 	return err
 }
 
 func spoolOptions(cfg config.Config) spool.Options {
-	opts := spool.Options{Dir: filepath.Join(cfg.Data, "spool"), Capacity: int64(cfg.Upload.Spool)}
+	opts := spool.Options{Dir: filepath.Join(cfg.Data, "spool"), Park: filepath.Join(cfg.Data, "jobs"), Capacity: int64(cfg.Upload.Spool)}
 	if cfg.KeepUploads {
 		opts.Keep = filepath.Join(cfg.Data, "uploads")
 	}
@@ -130,7 +132,8 @@ func spoolOptions(cfg config.Config) spool.Options {
 
 func jobOptions(cfg config.Config) job.Options {
 	opts := job.DefaultOptions()
-	opts.Workers, opts.Queue, opts.Deadline = cfg.Jobs.Workers, cfg.Jobs.Queue, cfg.Jobs.Deadline
+	opts.Workers, opts.Queue = cfg.Jobs.Workers, cfg.Jobs.Queue
+	opts.Attempts, opts.Deadline = cfg.Jobs.Attempts, cfg.Jobs.Deadline
 	return opts
 }
 
@@ -175,7 +178,7 @@ func (s *service) finish(left time.Duration) {
 	ctx, cancel := context.WithTimeout(context.Background(), max(left, 0))
 	defer cancel()
 	if err := s.jobs.Close(ctx); err != nil {
-		s.logger.Warn("the drain time was over before all jobs were done; they failed and do not count", "error", err)
+		s.logger.Warn("the drain time was over before all jobs were done; they are taken up again at the next start", "error", err)
 	}
 }
 
@@ -191,18 +194,23 @@ func (s *service) start(ctx context.Context) {
 		s.server.SetReady(errors.New("the analysis could not be started; the log of the service says why"))
 	default:
 		s.judge.engine.Store(e)
+		if err := s.jobs.Start(ctx); err != nil {
+			s.logger.Error("not ready", "error", err)
+			s.server.SetReady(errors.New("the jobs could not be started; the log of the service says why"))
+			return
+		}
 		s.server.SetReady(nil)
 		s.logger.Info("ready", "provider", e.provider, "after", time.Since(began).Round(time.Millisecond).String())
 	}
 }
 
 func (s *service) open(ctx context.Context) (*engine, error) {
-	n, err := s.ledger.Recover(ctx, time.Now())
+	n, err := s.ledger.Recover(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if n > 0 {
-		s.logger.Warn("ended detections that an earlier process left unfinished", "detections", n)
+		s.logger.Warn("ended detections whose clients an earlier process left without an answer", "detections", n)
 	}
 	e, err := openEngine(ctx, s.cfg, s.logger)
 	if err != nil {

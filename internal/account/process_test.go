@@ -40,7 +40,7 @@ func client(ctx context.Context, data, key string) error {
 			return err
 		}
 		id := NewDetectionID()
-		if err := l.Reserve(ctx, a, Submission{ID: id, Async: true, Sensitivity: "strict"}); err != nil {
+		if err := l.Reserve(ctx, a, Submission{ID: id, Sensitivity: "strict"}); err != nil {
 			return err
 		}
 		if i%3 == 2 {
@@ -89,7 +89,7 @@ func TestProcessesAreKilled(t *testing.T) {
 	assert.LessOrEqual(t, used, n+processes)
 	assert.GreaterOrEqual(t, reserved, processes*each/3)
 
-	ended, err := l.Recover(t.Context(), c.Now())
+	ended, err := l.Recover(t.Context())
 	require.NoError(t, err)
 	assert.Equal(t, reserved, ended)
 	after, reserved, err := places(t.Context(), l, a)

@@ -28,7 +28,8 @@ func (l *Ledger) Check(ctx context.Context, a Account) error {
 // Release must be called for s.ID. An asynchronous one survives a power failure
 // from then on; of a synchronous one, whose client such a failure leaves without
 // an answer, nothing need be left.
-func (l *Ledger) Reserve(ctx context.Context, a Account, s Submission) error {
+// What also does becomes true with the reservation or not at all.
+func (l *Ledger) Reserve(ctx context.Context, a Account, s Submission, also ...Step) error {
 	now := l.now()
 	write := l.store.WriteUnsynced
 	if s.Async {
@@ -38,10 +39,25 @@ func (l *Ledger) Reserve(ctx context.Context, a Account, s Submission) error {
 		if err := room(ctx, tx, a, now); err != nil {
 			return err
 		}
-		return accept(ctx, tx, a, s, now)
+		if err := accept(ctx, tx, a, s, now); err != nil {
+			return err
+		}
+		return steps(ctx, tx, also)
 	})
 	if err != nil {
 		return fmt.Errorf("reserve a scan: %w", err)
+	}
+	return nil
+}
+
+// Step is done in a transaction of the ledger.
+type Step func(ctx context.Context, tx *store.Tx) error
+
+func steps(ctx context.Context, tx *store.Tx, also []Step) error {
+	for _, step := range also {
+		if err := step(ctx, tx); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -10,29 +10,39 @@ import (
 	"deepfaked/internal/store"
 )
 
-// Interrupted is what the client of a job reads that a restart has ended.
-const Interrupted = "The service was restarted before the analysis finished; submit the file again."
-
-// Recover cleans up after a process that ended without warning: asynchronous
-// detections still processing have failed (Interrupted), synchronous ones are
-// taken out, and every place is released. It returns how many detections it
-// ended. It must run before the first Reserve and while no other process serves
-// the same folder: work that is still running would be declared dead.
-func (l *Ledger) Recover(ctx context.Context, now time.Time) (int, error) {
+// Recover cleans up after a process that ended without warning: synchronous
+// detections still processing are taken out, and their places released. It
+// returns how many. Asynchronous ones go on: their jobs know where they stand. It
+// must run before the first Reserve and while no other process serves the same
+// folder: work that is still running would be declared dead.
+func (l *Ledger) Recover(ctx context.Context) (int, error) {
 	var n int64
-	err := l.store.Write(ctx, func(tx *store.Tx) error {
-		_, released := tx.ExecContext(ctx, `DELETE FROM reservations`)
-		failed, err1 := affected(tx.ExecContext(ctx, `
-			UPDATE detections SET state = 'failed', error = $1, completed_at = $2
-			WHERE state = 'processing' AND mode = 'async'`, Interrupted, micros(now)))
-		gone, err2 := affected(tx.ExecContext(ctx, `DELETE FROM detections WHERE state = 'processing'`))
-		n = failed + gone
-		return errors.Join(released, err1, err2)
+	err := l.store.Write(ctx, func(tx *store.Tx) (err error) {
+		// The reservations go with them (ON DELETE CASCADE).
+		n, err = affected(tx.ExecContext(ctx, `DELETE FROM detections WHERE state = 'processing' AND mode = 'sync'`))
+		return err
 	})
 	if err != nil {
 		return 0, fmt.Errorf("recover: %w", err)
 	}
 	return int(n), nil
+}
+
+// Unfinished lists the asynchronous detections that are still processing.
+func (l *Ledger) Unfinished(ctx context.Context) (ids []string, err error) {
+	rows, err := l.store.Reader().QueryContext(ctx, `SELECT id FROM detections WHERE state = 'processing' AND mode = 'async'`)
+	if err != nil {
+		return nil, fmt.Errorf("list unfinished detections: %w", err)
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			return nil, fmt.Errorf("list unfinished detections: %w", err)
+		}
+		ids = append(ids, id)
+	}
+	return ids, rows.Err()
 }
 
 // purgeBatch bounds a deletion, so that requests get their turn in between.

@@ -24,8 +24,9 @@ func (l *Ledger) finish(ctx context.Context, fn ending) error {
 // the period it was reserved in, in one transaction. Settling again changes
 // and counts nothing, and returns what the first call stored. The error is
 // ErrNotFound for an id that was never reserved or was released, and ErrFailed
-// for one that has failed. It does its work even when ctx is cancelled.
-func (l *Ledger) Settle(ctx context.Context, id string, o Outcome) (Detection, error) {
+// for one that has failed. It does its work even when ctx is cancelled. What also
+// does becomes true with the outcome or not at all.
+func (l *Ledger) Settle(ctx context.Context, id string, o Outcome, also ...Step) (Detection, error) {
 	var d Detection
 	err := l.finish(ctx, func(ctx context.Context, tx *store.Tx) error {
 		var err error
@@ -34,12 +35,15 @@ func (l *Ledger) Settle(ctx context.Context, id string, o Outcome) (Detection, e
 		}
 		switch d.State {
 		case Complete:
-			return nil
+			return steps(ctx, tx, also)
 		case Failed:
 			return ErrFailed
 		}
 		d.State, d.Outcome, d.Completed = Complete, o, fromMicros(micros(l.now()))
-		return complete(ctx, tx, d)
+		if err := complete(ctx, tx, d); err != nil {
+			return err
+		}
+		return steps(ctx, tx, also)
 	})
 	if err != nil {
 		return Detection{}, fmt.Errorf("settle %s: %w", id, err)
@@ -71,8 +75,8 @@ func complete(ctx context.Context, tx *store.Tx, d Detection) error {
 // releases its place. Failing again changes nothing. The error is ErrNotFound
 // for an unknown id and ErrComplete for one that has completed. It does its
 // work even when ctx is cancelled, and what the database does not take is left
-// to Retry.
-func (l *Ledger) Fail(ctx context.Context, id, message string) error {
+// to Retry. What also does becomes true with the failure or not at all.
+func (l *Ledger) Fail(ctx context.Context, id, message string, also ...Step) error {
 	err := l.end(ctx, id, func(ctx context.Context, tx *store.Tx) error {
 		d, err := detection(ctx, tx, byID, id)
 		switch {
@@ -81,13 +85,16 @@ func (l *Ledger) Fail(ctx context.Context, id, message string) error {
 		case d.State == Complete:
 			return ErrComplete
 		case d.State == Failed:
-			return nil
+			return steps(ctx, tx, also)
 		}
 		_, released := tx.ExecContext(ctx, `DELETE FROM reservations WHERE detection_id = $1`, id)
 		_, failed := tx.ExecContext(ctx, `
 			UPDATE detections SET state = 'failed', error = $1, completed_at = $2 WHERE id = $3`,
 			message, micros(l.now()), id)
-		return errors.Join(released, failed)
+		if err := errors.Join(released, failed); err != nil {
+			return err
+		}
+		return steps(ctx, tx, also)
 	})
 	if err != nil {
 		return fmt.Errorf("fail %s: %w", id, err)

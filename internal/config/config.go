@@ -61,7 +61,8 @@ type Upload struct {
 type Jobs struct {
 	Workers  int           `yaml:"workers"`  // jobs analysed at the same time
 	Queue    int           `yaml:"queue"`    // jobs waiting; further ones are told to come back
-	Deadline time.Duration `yaml:"deadline"` // of one job, from its start
+	Attempts int           `yaml:"attempts"` // of one job, before it fails
+	Deadline time.Duration `yaml:"deadline"` // of one attempt, from its start
 }
 
 // Plans are the contract's plans.
@@ -107,7 +108,7 @@ func Default() Config {
 			Size: 100 * MiB, Form: MiB, IdleTimeout: 30 * time.Second, MinimumRate: 32 * KiB,
 			Parallel: 64, ParallelPerAccount: 16, Spool: 16 * GiB,
 		},
-		Jobs:      Jobs{Workers: 4, Queue: 256, Deadline: 10 * time.Minute},
+		Jobs:      Jobs{Workers: 4, Queue: 256, Attempts: 3, Deadline: 10 * time.Minute},
 		Plans:     Plans{Free: plans[0], Starter: plans[1], Pro: plans[2]},
 		Anonymous: Anonymous{RequestsPerMinute: 60},
 		Retention: Retention{Results: 30 * 24 * time.Hour, Interval: time.Hour},

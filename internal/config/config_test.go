@@ -55,6 +55,7 @@ func TestDefaultsAreThoseOfThePackages(t *testing.T) {
 	assert.Equal(t, server.Drain, c.Drain)
 	assert.Equal(t, jobs.Workers, c.Jobs.Workers)
 	assert.Equal(t, jobs.Queue, c.Jobs.Queue)
+	assert.Equal(t, jobs.Attempts, c.Jobs.Attempts)
 	assert.Equal(t, jobs.Deadline, c.Jobs.Deadline)
 }
 
@@ -68,7 +69,7 @@ inference: {sessions: 2, threads: 3}
 decoder: {children: 4, timeout: 5s, memory: 2GiB}
 limits: {pixels: 1000000, duration: 10m, frames: 8}
 upload: {size: 1048576, form: 64KiB, idle_timeout: 10s, minimum_rate: 0, parallel: 9, parallel_per_account: 2, spool: 1GiB}
-jobs: {workers: 2, queue: 3, deadline: 4m}
+jobs: {workers: 2, queue: 3, attempts: 5, deadline: 4m}
 plans:
   free: {requests_per_minute: 7}
   pro: {scans: 5, period: lifetime, daily: 3, async: false}
@@ -88,7 +89,7 @@ keep_uploads: true
 	want.Decoder = Decoder{Children: 4, Timeout: 5 * time.Second, Memory: 2 * GiB}
 	want.Limits.Pixels, want.Limits.Duration, want.Limits.Frames = 1_000_000, 10*time.Minute, 8
 	want.Upload = Upload{Size: MiB, Form: 64 * KiB, IdleTimeout: 10 * time.Second, Parallel: 9, ParallelPerAccount: 2, Spool: GiB}
-	want.Jobs = Jobs{Workers: 2, Queue: 3, Deadline: 4 * time.Minute}
+	want.Jobs = Jobs{Workers: 2, Queue: 3, Attempts: 5, Deadline: 4 * time.Minute}
 	want.Plans.Free.RequestsPerMinute = 7
 	want.Plans.Pro = account.Plan{Name: "pro", RequestsPerMinute: 60, Daily: 3, Scans: 5, Period: account.Lifetime}
 	want.Anonymous.RequestsPerMinute = 30

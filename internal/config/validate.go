@@ -96,10 +96,13 @@ func (c Config) validateUpload() error {
 }
 
 func (c Config) validateJobs() error {
-	if err := between("jobs.workers", c.Jobs.Workers, 1, 1024); err != nil {
+	if err := between("jobs.workers", c.Jobs.Workers, 0, 1024); err != nil {
 		return err
 	}
 	if err := between("jobs.queue", c.Jobs.Queue, 1, 1_000_000); err != nil {
+		return err
+	}
+	if err := between("jobs.attempts", c.Jobs.Attempts, 1, 100); err != nil {
 		return err
 	}
 	return duration("jobs.deadline", c.Jobs.Deadline, time.Second, 24*time.Hour)

@@ -1,4 +1,5 @@
 // Package job analyses submissions after they have been accepted: it owns their
-// files until they are judged, and enters the outcome into the books. The
-// runner here keeps its queue in memory, so jobs end with the process.
+// files until they are judged, and enters the outcome into the books. Jobs lie in
+// the database that the books are in, on River, and their files beside it: what
+// has been accepted outlives the process.
 package job

@@ -7,24 +7,30 @@ import (
 
 // Options bounds a Runner.
 type Options struct {
-	Workers    int           // jobs running at the same time
+	Workers    int           // jobs running at the same time; 0: this process accepts jobs and runs none
 	Queue      int           // jobs waiting
-	Deadline   time.Duration // for one job, from its start
+	Attempts   int           // of one job, before it is given up
+	Retry      time.Duration // before the second attempt; before the n-th it is (n-1)² times that
+	Deadline   time.Duration // for one attempt, from its start
 	RetryAfter time.Duration // told to a client when the queue is full
 }
 
 // DefaultOptions suit one machine.
 func DefaultOptions() Options {
-	return Options{Workers: 4, Queue: 256, Deadline: 10 * time.Minute, RetryAfter: 10 * time.Second}
+	return Options{Workers: 4, Queue: 256, Attempts: 3, Retry: time.Second, Deadline: 10 * time.Minute, RetryAfter: 10 * time.Second}
 }
 
 // Validate names the first field that makes no sense.
 func (o Options) Validate() error {
 	switch {
-	case o.Workers < 1:
-		return errors.New("jobs: workers must be at least 1")
+	case o.Workers < 0:
+		return errors.New("jobs: workers must not be negative")
 	case o.Queue < 1:
 		return errors.New("jobs: queue must be at least 1")
+	case o.Attempts < 1:
+		return errors.New("jobs: attempts must be at least 1")
+	case o.Retry <= 0:
+		return errors.New("jobs: retry must be positive")
 	case o.Deadline <= 0:
 		return errors.New("jobs: deadline must be positive")
 	case o.RetryAfter <= 0:

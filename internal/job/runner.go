@@ -2,166 +2,153 @@ package job
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"log/slog"
-	"runtime/debug"
-	"sync"
-	"time"
+	"sync/atomic"
+
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/riverdriver/riversqlite"
 
 	"deepfaked/inference"
 	"deepfaked/internal/account"
-	"deepfaked/preprocess"
+	"deepfaked/internal/spool"
+	"deepfaked/internal/store"
 )
 
-// Books takes the outcome of a job. Both calls do their work even when ctx is
+// Books hold what becomes of a job. What a step does becomes true together with
+// the entry or not at all; Settle and Fail do their work even when ctx is
 // cancelled.
 type Books interface {
-	Settle(ctx context.Context, id string, o account.Outcome) (account.Detection, error)
-	Fail(ctx context.Context, id, message string) error
+	Reserve(ctx context.Context, a account.Account, s account.Submission, also ...account.Step) error
+	Settle(ctx context.Context, id string, o account.Outcome, also ...account.Step) (account.Detection, error)
+	Fail(ctx context.Context, id, message string, also ...account.Step) error
+	Unfinished(ctx context.Context) ([]string, error)
 }
 
-// ErrClosed says that the runner takes no more work, or that it was closed
-// before a job could finish.
+// ErrClosed says that the runner takes no more work.
 var ErrClosed = errors.New("the service is shutting down")
 
-// Deps is what a Runner works with.
+// Deps is what a Runner works with. It closes none of them, and the store must
+// stay open until Close has returned.
 type Deps struct {
 	Detector Detector
 	Books    Books
+	Store    *store.Store // the books', in which the queue lies
+	Spool    *spool.Spool // in which uploads are parked
 	// Sentence words an error for the client, as a synchronous call would.
 	Sentence func(error) string
 	Logger   *slog.Logger
 }
 
-// Runner runs jobs within the process, in order of submission. It is safe for
-// concurrent use.
-type Runner struct {
-	deps  Deps
-	opts  Options
-	end   context.CancelCauseFunc
-	queue chan Task
-
-	mu      sync.Mutex // guards closed, and queue against closing during a send
-	closed  bool
-	workers sync.WaitGroup
+func (d Deps) validate() error {
+	if d.Detector == nil || d.Books == nil || d.Store == nil || d.Spool == nil || d.Sentence == nil || d.Logger == nil {
+		return errors.New("jobs: detector, books, store, spool, sentence and logger must be set")
+	}
+	return nil
 }
 
-// New starts the workers. The caller ends them with Close.
-func New(deps Deps, opts Options) (*Runner, error) {
+// Runner keeps jobs in the database and runs them: what it has accepted outlives
+// the process. It is safe for concurrent use.
+type Runner struct {
+	deps     Deps
+	opts     Options
+	queue    *river.Client[*sql.Tx]
+	bell     bell
+	started  atomic.Bool
+	closed   atomic.Bool
+	stopping atomic.Bool // jobs are being cut short
+}
+
+// New brings the queue's tables up to date, for which the caller must hold the
+// data folder's claim. It runs nothing before Start. The caller ends it with
+// Close.
+func New(ctx context.Context, deps Deps, opts Options) (*Runner, error) {
 	if err := opts.Validate(); err != nil {
 		return nil, err
 	}
-	if deps.Detector == nil || deps.Books == nil || deps.Sentence == nil || deps.Logger == nil {
-		return nil, errors.New("jobs: detector, books, sentence and logger must be set")
+	if err := deps.validate(); err != nil {
+		return nil, err
 	}
-	ctx, end := context.WithCancelCause(context.Background())
-	r := &Runner{deps: deps, opts: opts, end: end, queue: make(chan Task, opts.Queue)}
-	for range opts.Workers {
-		r.workers.Go(func() { r.work(ctx) })
+	r := &Runner{deps: deps, opts: opts, bell: newBell()}
+	if err := migrate(ctx, deps.Store.Writer()); err != nil {
+		return nil, err
 	}
+	queue, err := river.NewClient(&driver{riversqlite.New(deps.Store.Writer()), r.bell}, r.config())
+	if err != nil {
+		return nil, fmt.Errorf("jobs: %w", err)
+	}
+	r.queue = queue
 	return r, nil
 }
 
-// Submit queues t and takes its file over. When it fails the file and the
-// reserved place stay the caller's: *inference.SaturatedError when the queue is
-// full, ErrClosed after Close. It never waits.
-func (r *Runner) Submit(t Task) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.closed {
+// Submit accepts t for an account: its place, its job and its upload are on disk
+// when it returns nil. Then the file may be closed; the runner has it by its
+// name. The error is *inference.SaturatedError when the queue is full, ErrClosed
+// after Close, or one of the books; nothing is left of the submission then.
+func (r *Runner) Submit(ctx context.Context, a account.Account, s account.Submission, t Task) error {
+	if r.closed.Load() {
 		return ErrClosed
 	}
-	select {
-	case r.queue <- t:
-		return nil
-	default:
+	if err := t.File.Park(t.ID); err != nil {
+		return err
+	}
+	err := r.deps.Books.Reserve(ctx, a, s, func(ctx context.Context, tx *store.Tx) error { return r.insert(ctx, tx, t) })
+	if err != nil {
+		return errors.Join(err, r.deps.Spool.Discard(t.ID))
+	}
+	r.bell.ring()
+	return nil
+}
+
+// insert queues t unless the queue is full.
+func (r *Runner) insert(ctx context.Context, tx *store.Tx, t Task) error {
+	waiting := 0
+	err := tx.QueryRowContext(ctx, `
+		SELECT count(*) FROM river_job WHERE state IN ('available', 'retryable', 'scheduled')`).Scan(&waiting)
+	if err != nil {
+		return fmt.Errorf("count the jobs that wait: %w", err)
+	}
+	if waiting >= r.opts.Queue {
 		return &inference.SaturatedError{RetryAfter: r.opts.RetryAfter}
 	}
+	_, err = r.queue.InsertTx(ctx, tx.SQL(), newDetection(t), nil)
+	if err != nil {
+		return fmt.Errorf("queue a job: %w", err)
+	}
+	return nil
 }
 
-// Close takes no more jobs and waits for those it has until ctx ends. What is
-// not finished by then is failed with a sentence, and its place released. It
-// returns once every worker has ended, and ctx's error when jobs were cut
-// short. It is idempotent.
-func (r *Runner) Close(ctx context.Context) error {
-	r.mu.Lock()
-	if !r.closed {
-		r.closed = true
-		close(r.queue)
+// Start ends what can't go on, takes up what an earlier process left, and runs
+// jobs until Close. It must be called at most once, while no other process runs
+// jobs from the same folder.
+func (r *Runner) Start(ctx context.Context) error {
+	if err := r.resume(ctx); err != nil {
+		return fmt.Errorf("take up the jobs of an earlier process: %w", err)
 	}
-	r.mu.Unlock()
-	done := make(chan struct{})
-	go func() { r.workers.Wait(); close(done) }()
-	select {
-	case <-done:
-		r.end(ErrClosed)
+	if r.opts.Workers == 0 || r.closed.Load() {
 		return nil
-	case <-ctx.Done():
-		r.end(ErrClosed)
-		<-done
-		return fmt.Errorf("jobs were cut short: %w", ctx.Err())
 	}
+	r.started.Store(true)
+	if err := r.queue.Start(context.WithoutCancel(ctx)); err != nil {
+		return fmt.Errorf("start the jobs: %w", err)
+	}
+	return nil
 }
 
-// work runs jobs until the queue is closed and empty.
-func (r *Runner) work(ctx context.Context) {
-	for t := range r.queue {
-		r.run(ctx, t)
+// Close takes no more jobs and lets those that run come to their end until ctx
+// ends. What is not finished by then, and what has not begun, is left for the
+// next process, at no attempt's cost. It returns once no job runs any more, and
+// ctx's error when some were cut short. It is idempotent.
+func (r *Runner) Close(ctx context.Context) error {
+	if r.closed.Swap(true) || !r.started.Load() {
+		return nil
 	}
-}
-
-// run takes one job to its end, whatever happens in it.
-func (r *Runner) run(ctx context.Context, t Task) {
-	defer func() { _ = t.File.Close() }()
-	ctx, cancel := context.WithTimeout(ctx, r.opts.Deadline)
-	defer cancel()
-	outcome, err := r.attempt(ctx, t)
-	if err == nil {
-		_, err = r.deps.Books.Settle(ctx, t.ID, outcome)
+	err := r.queue.Stop(ctx)
+	if err == nil || ctx.Err() == nil {
+		return err
 	}
-	if err == nil {
-		return
-	}
-	if cause := context.Cause(ctx); errors.Is(cause, ErrClosed) && errors.Is(err, context.Canceled) {
-		err = cause
-	}
-	level := slog.LevelError
-	if media := (*preprocess.Error)(nil); errors.As(err, &media) {
-		level = slog.LevelInfo // the file's fault
-	}
-	r.deps.Logger.Log(ctx, level, "job failed", "request_id", t.RequestID, "detection", t.ID, "error", err)
-	if err := r.deps.Books.Fail(ctx, t.ID, r.deps.Sentence(err)); err != nil {
-		r.deps.Logger.Error("job could not be failed", "detection", t.ID, "error", err)
-	}
-}
-
-// attempt judges t, and again after the predicted wait while the service is
-// saturated: nobody is waiting on a connection, so there is time.
-func (r *Runner) attempt(ctx context.Context, t Task) (account.Outcome, error) {
-	for {
-		outcome, err := r.judge(ctx, t)
-		var busy *inference.SaturatedError
-		if !errors.As(err, &busy) {
-			return outcome, err
-		}
-		timer := time.NewTimer(max(busy.RetryAfter, time.Second))
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-			return outcome, errors.Join(ctx.Err(), err)
-		}
-	}
-}
-
-// judge turns a panic into an error: it costs its own job and no other.
-func (r *Runner) judge(ctx context.Context, t Task) (o account.Outcome, err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = fmt.Errorf("the analysis panicked: %v", v)
-			r.deps.Logger.Error("panic", "request_id", t.RequestID, "detection", t.ID, "stack", string(debug.Stack()))
-		}
-	}()
-	return Judge(ctx, r.deps.Detector, t, inference.Background)
+	r.stopping.Store(true)
+	return errors.Join(fmt.Errorf("jobs were cut short: %w", ctx.Err()), r.queue.StopAndCancel(context.WithoutCancel(ctx)))
 }

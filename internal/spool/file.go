@@ -16,7 +16,9 @@ type File struct {
 	spool *Spool
 	file  *os.File
 	hash  hash.Hash
+	sum   string // of a parked file, as its owner knows it
 	size  int64
+	stays bool // parked: its room is given back by Discard
 	once  sync.Once
 }
 
@@ -62,14 +64,22 @@ func (f *File) Rewind() (*os.File, error) {
 func (f *File) Size() int64 { return f.size }
 
 // SHA256 is the hash of the bytes written, in lower-case hex.
-func (f *File) SHA256() string { return hex.EncodeToString(f.hash.Sum(nil)) }
+func (f *File) SHA256() string {
+	if f.hash == nil {
+		return f.sum
+	}
+	return hex.EncodeToString(f.hash.Sum(nil))
+}
 
-// Close gives the file's room back. It is idempotent and safe for concurrent
+// Close gives the file's room back, unless it is parked. It is idempotent and safe for concurrent
 // use; a second call returns nil.
 func (f *File) Close() error {
 	var err error
 	f.once.Do(func() {
 		err = f.file.Close()
+		if f.stays {
+			return
+		}
 		f.spool.bytes.Add(-f.size)
 		f.spool.files.Add(-1)
 	})

@@ -7,9 +7,12 @@ type Options struct {
 	// Dir is the folder; it is created with mode 0700 when it is missing, and
 	// must not be shared with anything else.
 	Dir string
+	// Park is the folder of parked files, on the same file system as Dir; empty:
+	// no file can be parked.
+	Park string
 	// Keep is the folder for uploads that are kept; empty: none is.
 	Keep string
-	// Capacity is what all open files together may hold, in bytes; 0 leaves
+	// Capacity is what open and parked files together may hold, in bytes; 0 leaves
 	// the bound to the file system.
 	Capacity int64
 }

@@ -21,6 +21,7 @@ var ErrFull = errors.New("the spool is full")
 // Spool makes upload files. It is safe for concurrent use.
 type Spool struct {
 	dir      string
+	park     string
 	keep     string
 	capacity int64
 	named    atomic.Bool // O_TMPFILE is not supported here
@@ -36,9 +37,12 @@ func New(opts Options) (*Spool, error) {
 	if err := os.MkdirAll(opts.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("spool: make the folder: %w", err)
 	}
-	if opts.Keep != "" {
-		if err := os.MkdirAll(opts.Keep, 0o700); err != nil {
-			return nil, fmt.Errorf("spool: make the folder of kept uploads: %w", err)
+	for _, dir := range []string{opts.Keep, opts.Park} {
+		if dir == "" {
+			continue
+		}
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return nil, fmt.Errorf("spool: make the folder of uploads that stay: %w", err)
 		}
 	}
 	left, err := filepath.Glob(filepath.Join(opts.Dir, prefix+"*"))
@@ -50,7 +54,8 @@ func New(opts Options) (*Spool, error) {
 			return nil, fmt.Errorf("spool: remove a file left behind: %w", err)
 		}
 	}
-	return &Spool{dir: opts.Dir, keep: opts.Keep, capacity: opts.Capacity}, nil
+	s := &Spool{dir: opts.Dir, park: opts.Park, keep: opts.Keep, capacity: opts.Capacity}
+	return s, s.countParked()
 }
 
 // Create opens an empty file for reading and writing. The caller closes it.
@@ -63,7 +68,7 @@ func (s *Spool) Create() (*File, error) {
 	return newFile(s, f), nil
 }
 
-// Usage returns how many files are open and how many bytes they hold.
+// Usage returns how many files are open or parked and how many bytes they hold.
 func (s *Spool) Usage() (files, bytes int64) { return s.files.Load(), s.bytes.Load() }
 
 // open prefers a file that never has a name, and otherwise takes the name away
@@ -87,10 +92,10 @@ func (s *Spool) open() (*os.File, error) {
 	return f, nil
 }
 
-// nameless uses O_EXCL so that the file can't be given a name later either.
+// nameless makes a file that Park can give a name.
 func (s *Spool) nameless() (*os.File, error) {
 	for {
-		fd, err := unix.Open(s.dir, unix.O_TMPFILE|unix.O_EXCL|unix.O_RDWR|unix.O_CLOEXEC, 0o600)
+		fd, err := unix.Open(s.dir, unix.O_TMPFILE|unix.O_RDWR|unix.O_CLOEXEC, 0o600)
 		if errors.Is(err, unix.EINTR) {
 			continue
 		}

@@ -74,6 +74,11 @@ func (s *Store) Close() error { return s.close() }
 // written. Each statement sees one consistent state.
 func (s *Store) Reader() *sql.DB { return s.reader }
 
+// Writer is the writing connection for a library that brings its own statements:
+// whatever it does excludes all other writers. One statement or transaction has
+// it at a time.
+func (s *Store) Writer() *sql.DB { return s.writer }
+
 // Write runs fn in a transaction that excludes all other writers, in this
 // process and in others, from its first statement on. It commits when fn
 // returns nil, and what it wrote is on disk then; it rolls back otherwise, and

@@ -41,6 +41,10 @@ func (t *Tx) QueryRowContext(ctx context.Context, query string, args ...any) *sq
 	return t.tx.QueryRowContext(ctx, query, args...)
 }
 
+// SQL is the transaction for a library that brings its own statements. It must
+// not end it.
+func (t *Tx) SQL() *sql.Tx { return t.tx }
+
 // statement is the compiled query, or nil the first time.
 func (t *Tx) statement(ctx context.Context, query string) *sql.Stmt {
 	if s, ok := t.compiled.Load(query); ok {

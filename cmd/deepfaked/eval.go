@@ -1,0 +1,99 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"deepfaked/internal/chart"
+)
+
+type evalCommand struct {
+	configFlags
+	dataFlag
+	engineFlags
+	JSON   bool   `name:"json" env:"DEEPFAKED_JSON" help:"Print one JSON object (default: tables)."`
+	Plots  string `env:"DEEPFAKED_PLOTS" placeholder:"DIR" help:"Folder to draw into as PNG files, for each medium: ROC, DET curve, reliability and histogram (default: none)."`
+	Folder string `arg:"" name:"dir" help:"Folder with genuine files below real/ and fake ones below fake/, at any depth."`
+}
+
+// run measures the detector on files whose truth is known.
+func (c *evalCommand) run(ctx context.Context, to streams) error {
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	cfg, err := settings(c.configFlags, c.dataFlag, c.engineFlags)
+	if err != nil {
+		return err
+	}
+	files, err := findLabelled(c.Folder)
+	if err != nil {
+		return err
+	}
+	if err := c.makePlots(); err != nil {
+		return err
+	}
+	files.tellLeftOut(to.err)
+	j, err := openJury(ctx, cfg, files.names)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = j.Close() }()
+	e := evaluate(ctx, j, files, to)
+	if ctx.Err() != nil {
+		return errInterrupted // figures of some of the files would be taken for those of all
+	}
+	return errors.Join(c.print(e, to), c.draw(e), quietly(e.failed))
+}
+
+// makePlots makes the folder for plots before the long wait, not after it.
+func (c *evalCommand) makePlots() error {
+	if c.Plots == "" {
+		return nil
+	}
+	if err := os.MkdirAll(c.Plots, 0o750); err != nil {
+		return usageError{err}
+	}
+	return nil
+}
+
+// evaluate judges all files. It says at once which fail, and why.
+func evaluate(ctx context.Context, j *jury, files labelled, to streams) *evaluation {
+	e := newEvaluation()
+	bar := progress(to.err, len(files.names), false)
+	j.judge(ctx, files.names, func(r judged) {
+		if r.Error != "" && ctx.Err() == nil {
+			_ = bar.Clear()
+			_, _ = fmt.Fprintf(to.err, "deepfaked: %s: %s\n", r.File, r.Message)
+		}
+		_ = bar.Add(1)
+		e.add(r, files.fake[r.File])
+	})
+	_ = bar.Finish()
+	return e
+}
+
+func (c *evalCommand) print(e *evaluation, to streams) error {
+	if c.JSON {
+		return json.NewEncoder(to.out).Encode(e.report())
+	}
+	return e.printTables(to.out)
+}
+
+func (c *evalCommand) draw(e *evaluation) error {
+	if c.Plots == "" {
+		return nil
+	}
+	var err error
+	for kind, m := range e.inOrder() {
+		subject := chart.Subject{Name: string(kind), Ranks: m.ranks, Chances: m.chances}
+		for s, p := range m.inOrder() {
+			subject.Points = append(subject.Points, chart.OperatingPoint{Name: string(s), Threshold: p.threshold(), Rates: p.rates()})
+		}
+		err = errors.Join(err, subject.Write(c.Plots))
+	}
+	return err
+}

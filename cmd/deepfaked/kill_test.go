@@ -1,0 +1,91 @@
+//go:build gocv_specific_modules
+
+package main
+
+import (
+	"context"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+)
+
+// spawn starts the program in a process of its own, which can be killed, and
+// returns once it is ready. end sends it a signal and waits.
+func spawn(t *testing.T, data string, flags ...string) (s *instance, end func(unix.Signal) int) {
+	t.Helper()
+	s = &instance{data: data, logs: &logs{changed: make(chan struct{})}, client: &http.Client{Timeout: patience}}
+	args := append([]string{"serve", "--listen", "127.0.0.1:0", "--data", data, "--provider", "cpu"}, flags...)
+	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), os.Args[0], args...)
+	cmd.Stderr = s.logs
+	require.NoError(t, cmd.Start())
+	ended := false
+	end = func(signal unix.Signal) int {
+		if ended {
+			return 0
+		}
+		ended = true
+		s.client.CloseIdleConnections()
+		assert.NoError(t, cmd.Process.Signal(signal))
+		_ = cmd.Wait() // its exit code says it
+		return cmd.ProcessState.ExitCode()
+	}
+	t.Cleanup(func() {
+		end(unix.SIGKILL)
+		if t.Failed() {
+			text, _ := s.logs.read()
+			t.Log(text)
+		}
+	})
+	s.logs.await(t, ready)
+	s.url = "http://" + s.logs.await(t, `"msg":"listening"`)["address"].(string)
+	return s, end
+}
+
+// finished polls a job until it has ended, at a pace that no plan minds.
+func (s *instance) finished(t *testing.T, key, id string) map[string]any {
+	t.Helper()
+	var body map[string]any
+	require.Eventually(t, func() bool {
+		body = s.get(t, key, "/v1/results/"+id).body
+		return body["status"] != "processing"
+	}, patience, 2*time.Second, "%s is not finished", id)
+	return body
+}
+
+// A job survives whatever ends its process, is finished once and counted once. It
+// was kept in memory before, and its client was told to submit the file again.
+func TestJobsSurvive(t *testing.T) {
+	t.Parallel()
+	data, film := t.TempDir(), longFilm(t)
+	var ids []string
+	accept := func(s *instance, key string, n int) {
+		for range n {
+			a := s.detect(t, key, film, "async", "true")
+			require.Equal(t, 202, a.status, a.raw)
+			ids = append(ids, a.id())
+		}
+	}
+	key := newKey(t, data, "patient", "pro")
+	s, end := spawn(t, data, "--drain", "0s")
+	accept(s, key, 3)
+	assert.Zero(t, end(unix.SIGTERM), "exit code")
+	s, end = spawn(t, data)
+	accept(s, key, 2)
+	end(unix.SIGKILL)
+	s, end = spawn(t, data)
+	for _, id := range ids {
+		assert.Equal(t, "complete", s.finished(t, key, id)["status"])
+	}
+	assert.InDelta(t, len(ids), s.usage(t, key), 0)
+	assert.Zero(t, end(unix.SIGTERM), "exit code")
+	left, err := os.ReadDir(filepath.Join(data, "jobs"))
+	require.NoError(t, err)
+	assert.Empty(t, left, "uploads of jobs that have ended")
+}

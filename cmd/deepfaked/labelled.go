@@ -1,0 +1,101 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Folders whose names tell the truth about the files in them.
+const (
+	folderReal = "real"
+	folderFake = "fake"
+)
+
+// labelled are files whose truth is known.
+type labelled struct {
+	names      []string        // in the order of their folders
+	fake       map[string]bool // by name
+	unlabelled int             // files that are in no such folder
+	hidden     int             // files and folders whose names begin with a dot
+}
+
+// findLabelled looks for files in folders called real or fake below dir; of
+// several the nearest counts. Links are followed.
+func findLabelled(dir string) (labelled, error) {
+	l := labelled{fake: map[string]bool{}}
+	info, err := os.Stat(dir)
+	switch {
+	case err != nil:
+		return l, usageError{err}
+	case !info.IsDir():
+		return l, usageError{fmt.Errorf("%s is not a folder", dir)}
+	}
+	if err := l.walk(dir, "", []fs.FileInfo{info}); err != nil {
+		return l, err
+	}
+	if len(l.names) == 0 {
+		return l, usageError{fmt.Errorf("%s holds no file in a folder called %s or %s", dir, folderReal, folderFake)}
+	}
+	return l, nil
+}
+
+// walk collects the files of a folder. The label is that of the nearest folder
+// above which has one; above are all folders on the way, so that a link to one of
+// them is not followed in circles.
+func (l *labelled) walk(dir, label string, above []fs.FileInfo) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		path := filepath.Join(dir, e.Name())
+		info, err := os.Stat(path) // what a link leads to; what leads nowhere fails when it is judged
+		switch {
+		case strings.HasPrefix(e.Name(), "."):
+			l.hidden++
+		case err == nil && info.IsDir():
+			circle := slices.ContainsFunc(above, func(a fs.FileInfo) bool { return os.SameFile(a, info) })
+			if circle {
+				continue
+			}
+			if err := l.walk(path, nearest(e.Name(), label), append(slices.Clone(above), info)); err != nil {
+				return err
+			}
+		case label == "":
+			l.unlabelled++
+		default:
+			l.names, l.fake[path] = append(l.names, path), label == folderFake
+		}
+	}
+	return nil
+}
+
+func nearest(folder, label string) string {
+	if folder == folderReal || folder == folderFake {
+		return folder
+	}
+	return label
+}
+
+// tellLeftOut says how much is not judged, and why.
+func (l *labelled) tellLeftOut(w io.Writer) {
+	for _, out := range []struct {
+		n         int
+		one, many string
+	}{
+		{l.unlabelled, "1 file is left out, because it is in no folder called real or fake", "%d files are left out, because they are in no folder called real or fake"},
+		{l.hidden, "1 file or folder is left out, because its name begins with a dot", "%d files or folders are left out, because their names begin with a dot"},
+	} {
+		switch {
+		case out.n == 1:
+			_, _ = fmt.Fprintln(w, "deepfaked:", out.one)
+		case out.n > 1:
+			_, _ = fmt.Fprintf(w, "deepfaked: "+out.many+"\n", out.n)
+		}
+	}
+}

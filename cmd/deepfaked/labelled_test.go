@@ -1,0 +1,90 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// tree makes empty files in folders of a new folder.
+func tree(t testing.TB, names ...string) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	for _, name := range names {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		require.NoError(t, os.WriteFile(path, nil, 0o600))
+	}
+	return dir
+}
+
+// TestNearestFolderTells what is genuine and what is fake.
+func TestNearestFolderTells(t *testing.T) {
+	t.Parallel()
+	dir := tree(t, "a/b/real/x.jpg", "fake/gan/y.png", "fake/real/z.png", "real/v/fake/w/u.png", "notes.txt", "a/q.jpg",
+		"really/n.jpg", "Fake/n.jpg", "real/.DS_Store", ".git/real/c.jpg")
+	l, err := findLabelled(dir)
+	require.NoError(t, err)
+	got := map[string]bool{}
+	for _, name := range l.names {
+		short, err := filepath.Rel(dir, name)
+		require.NoError(t, err)
+		got[filepath.ToSlash(short)] = l.fake[name]
+	}
+	assert.Equal(t, map[string]bool{"a/b/real/x.jpg": false, "fake/gan/y.png": true, "fake/real/z.png": false, "real/v/fake/w/u.png": true}, got)
+	var out bytes.Buffer
+	l.tellLeftOut(&out)
+	assert.Equal(t, "deepfaked: 4 files are left out, because they are in no folder called real or fake\n"+
+		"deepfaked: 2 files or folders are left out, because their names begin with a dot\n", out.String())
+}
+
+// TestLinks: media are often linked from where they lie, and a link can lead back.
+func TestLinks(t *testing.T) {
+	t.Parallel()
+	elsewhere, dir := tree(t, "x.jpg", "deep/y.jpg"), tree(t, "fake/z.jpg")
+	for from, to := range map[string]string{
+		"real": elsewhere, "fake/again": dir, "fake/linked.jpg": filepath.Join(elsewhere, "x.jpg"), "fake/gone.jpg": "/nonexistent",
+	} {
+		require.NoError(t, os.Symlink(to, filepath.Join(dir, from)))
+	}
+	link := filepath.Join(t.TempDir(), "link")
+	require.NoError(t, os.Symlink(dir, link))
+	l, err := findLabelled(link)
+	require.NoError(t, err)
+	var names []string
+	for _, name := range l.names {
+		short, err := filepath.Rel(link, name)
+		require.NoError(t, err)
+		names = append(names, filepath.ToSlash(short))
+	}
+	assert.Equal(t, []string{"fake/gone.jpg", "fake/linked.jpg", "fake/z.jpg", "real/deep/y.jpg", "real/x.jpg"}, names)
+}
+
+// TestEvalUsage: what is wrong with the folder is said before anything is loaded.
+func TestEvalUsage(t *testing.T) {
+	t.Parallel()
+	file := write(t, "x.jpg", nil)
+	for name, c := range map[string]struct {
+		args  []string
+		words []string
+	}{
+		"no folder":     {nil, []string{"dir", "deepfaked eval --help"}},
+		"absent":        {[]string{"/nonexistent"}, []string{"/nonexistent", "no such file"}},
+		"a file":        {[]string{file}, []string{file, "not a folder"}},
+		"nothing in it": {[]string{tree(t, "x.jpg", "a/y.jpg")}, []string{"no file in a folder called real or fake"}},
+		"empty folders": {[]string{tree(t, "real/.hidden")}, []string{"no file in a folder called real or fake"}},
+		"plots":         {[]string{"--plots", file, tree(t, "real/x.jpg")}, []string{file, "not a directory"}},
+		"sensitivity":   {[]string{"--sensitivity", "strict", tree(t, "real/x.jpg")}, []string{"--sensitivity"}}, // all are measured
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := call(t, append([]string{"eval"}, c.args...)...)
+			s.refused(t, exitUsage, c.words...)
+			assert.Empty(t, s.out)
+		})
+	}
+}

@@ -1,0 +1,67 @@
+package chart
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgimg"
+
+	"deepfaked/internal/measure"
+)
+
+// Pictures are square.
+const (
+	side = 5 * vg.Inch
+	dots = 160 // an inch
+)
+
+// Subject is what is drawn: the files of one medium.
+type Subject struct {
+	Name    string           // begins the titles and the names of the files
+	Ranks   measure.Scores   // of any scale, for ROC and DET
+	Chances measure.Scores   // P(fake) of the same files, for reliability and histogram
+	Points  []OperatingPoint // shown in the given order; at most three
+}
+
+// OperatingPoint is where one sensitivity lies.
+type OperatingPoint struct {
+	Name      string
+	Threshold float64
+	Rates     measure.Rates
+}
+
+// Write draws all that the scores allow into a folder, as NAME-roc.png,
+// NAME-det.png, NAME-reliability.png and NAME-histogram.png, over what is there.
+// Without both classes there is only the histogram, and nothing without files.
+func (s Subject) Write(dir string) error {
+	if len(s.Ranks.Real)+len(s.Ranks.Fake) == 0 {
+		return nil
+	}
+	err := write(s.histogram(), s.path(dir, "histogram"))
+	if len(s.Ranks.Real) == 0 || len(s.Ranks.Fake) == 0 {
+		return err
+	}
+	return errors.Join(err, write(s.roc(), s.path(dir, "roc")), write(s.det(), s.path(dir, "det")),
+		write(s.reliability(), s.path(dir, "reliability")))
+}
+
+func (s Subject) path(dir, what string) string {
+	return filepath.Join(dir, fmt.Sprintf("%s-%s.png", s.Name, what))
+}
+
+func write(p *plot.Plot, path string) (err error) {
+	f, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	canvas := vgimg.NewWith(vgimg.UseWH(side, side), vgimg.UseDPI(dots))
+	p.Draw(draw.Crop(draw.New(canvas), margin, -2*margin, margin, -margin))
+	_, err = vgimg.PngCanvas{Canvas: canvas}.WriteTo(f)
+	return err
+}

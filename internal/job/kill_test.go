@@ -1,0 +1,143 @@
+package job
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"deepfaked/inference"
+	"deepfaked/internal/account"
+)
+
+// The test binary is a process that accepts and runs jobs, and is killed, when
+// these are set: the data folder, and what it does.
+const (
+	victimData = "DEEPFAKED_TEST_JOBS_DATA"
+	victimDoes = "DEEPFAKED_TEST_JOBS_DOES"
+)
+
+// victim accepts jobs and runs them until it is killed, and writes a line for
+// each that it has accepted. Told to "die" it ends in the middle of the first
+// job, having accepted it if there was none.
+func victim(data, does string) error {
+	ctx := context.Background()
+	p, err := openPlace(ctx, data)
+	if err != nil {
+		return err
+	}
+	a, err := p.account(ctx)
+	if err != nil {
+		return err
+	}
+	r, err := p.runner(ctx, func(ctx context.Context, req inference.Request) (inference.Result, error) {
+		if does == "die" {
+			os.Exit(3)
+		}
+		return good(ctx, req)
+	}, options(4))
+	if err != nil {
+		return err
+	}
+	if err := r.Start(ctx); err != nil {
+		return err
+	}
+	if _, err := os.Stat(data + "/accepted"); does == "die" && err == nil {
+		select {}
+	}
+	for {
+		id, err := p.submit(ctx, r, a)
+		if err != nil {
+			return err
+		}
+		fmt.Println(id) //nolint:forbidigo // read by the test
+		if does == "die" {
+			select {}
+		}
+	}
+}
+
+// run runs a victim, hands each line on, and returns how it ended.
+func run(t *testing.T, data, does string, line func(cmd *exec.Cmd, id string)) error {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), os.Args[0])
+	cmd.Env = append(os.Environ(), victimData+"="+data, victimDoes+"="+does)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	for lines := bufio.NewScanner(out); lines.Scan(); {
+		line(cmd, lines.Text())
+	}
+	return cmd.Wait()
+}
+
+// Whatever the moment at which the process is killed: each job that was accepted
+// has one result in the end, and is counted once.
+func TestKilledProcessLosesNothing(t *testing.T) {
+	t.Parallel()
+	data, accepted := t.TempDir(), map[string]bool{}
+	for range 6 {
+		left := rand.IntN(20) + 1
+		err := run(t, data, "work", func(cmd *exec.Cmd, id string) {
+			accepted[id] = true
+			if left--; left == 0 {
+				assert.NoError(t, cmd.Process.Kill())
+			}
+		})
+		require.ErrorContains(t, err, "killed")
+	}
+	p, err := openPlace(t.Context(), data)
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, p.books.Close()) })
+	f := &fixture{place: p, t: t}
+	f.account, err = p.account(t.Context())
+	require.NoError(t, err)
+	f.start(good, options(4))
+	for id := range accepted {
+		assert.Equal(t, account.Complete, f.ended(id).State, id)
+	}
+	f.empty() // also of those whose acceptance nobody has read any more
+	var complete, all int
+	require.NoError(t, f.books.Reader().QueryRowContext(t.Context(),
+		`SELECT count(*) FILTER (WHERE state = 'complete'), count(*) FROM detections`).Scan(&complete, &all))
+	assert.Equal(t, all, complete)
+	assert.GreaterOrEqual(t, all, len(accepted))
+	f.used(all)
+}
+
+// A file that ends its process again and again is given up after three attempts,
+// and others are judged.
+func TestFileThatKills(t *testing.T) {
+	t.Parallel()
+	data := t.TempDir()
+	for range 3 {
+		err := run(t, data, "die", func(*exec.Cmd, string) {})
+		require.ErrorContains(t, err, "exit status 3")
+		require.NoError(t, os.WriteFile(data+"/accepted", nil, 0o600))
+	}
+	p, err := openPlace(t.Context(), data)
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, p.books.Close()) })
+	f := &fixture{place: p, t: t}
+	f.account, err = p.account(t.Context())
+	require.NoError(t, err)
+	ids, err := p.ledger.Unfinished(t.Context()) // it may have died before it could say so
+	require.NoError(t, err)
+	require.Len(t, ids, 1)
+	f.start(good, options(1))
+	d := f.ended(ids[0])
+	assert.Equal(t, account.Failed, d.State)
+	assert.Equal(t, Abandoned, d.Error)
+	assert.Equal(t, account.Complete, f.ended(f.submit(1)[0]).State)
+	f.used(1)
+	f.empty()
+	assert.WithinDuration(t, time.Now(), d.Completed, time.Minute)
+}

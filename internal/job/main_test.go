@@ -1,0 +1,195 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"deepfaked/inference"
+	"deepfaked/internal/account"
+	"deepfaked/internal/spool"
+	"deepfaked/internal/store"
+	"deepfaked/preprocess"
+)
+
+func TestMain(m *testing.M) {
+	if data := os.Getenv(victimData); data != "" {
+		fmt.Fprintln(os.Stderr, victim(data, os.Getenv(victimDoes)))
+		os.Exit(1)
+	}
+	goleak.VerifyTestMain(m)
+}
+
+type detector func(context.Context, inference.Request) (inference.Result, error)
+
+func (d detector) Detect(ctx context.Context, r inference.Request) (inference.Result, error) {
+	return d(ctx, r)
+}
+
+func good(context.Context, inference.Request) (inference.Result, error) {
+	return inference.Result{Verdict: inference.Real, Confidence: .75, Kind: preprocess.Audio}, nil
+}
+
+func failing(err error) detector {
+	return func(context.Context, inference.Request) (inference.Result, error) { return inference.Result{}, err }
+}
+
+// untilStopped never comes to an end by itself.
+func untilStopped(ctx context.Context, _ inference.Request) (inference.Result, error) {
+	<-ctx.Done()
+	return inference.Result{}, ctx.Err()
+}
+
+// place is a data folder with the books and the spool of one process.
+type place struct {
+	data   string
+	books  *store.Store
+	ledger *account.Ledger
+	spool  *spool.Spool
+}
+
+// openPlace opens a data folder as a process of its own would.
+func openPlace(ctx context.Context, data string) (*place, error) {
+	p := &place{data: data}
+	var err error
+	if p.books, err = store.Open(ctx, data, store.DefaultOptions()); err != nil {
+		return nil, err
+	}
+	if p.ledger, err = account.New(p.books, account.DefaultOptions()); err != nil {
+		return nil, err
+	}
+	p.spool, err = spool.New(spool.Options{Dir: filepath.Join(data, "spool"), Park: filepath.Join(data, "jobs")})
+	return p, err
+}
+
+// runner makes a runner that has not been started.
+func (p *place) runner(ctx context.Context, d detector, opts Options) (*Runner, error) {
+	return New(ctx, Deps{
+		Detector: d, Books: p.ledger, Store: p.books, Spool: p.spool, Logger: slog.New(slog.DiscardHandler),
+		Sentence: func(err error) string { return "said " + err.Error() },
+	}, opts)
+}
+
+func (p *place) account(ctx context.Context) (account.Account, error) {
+	key, err := p.ledger.CreateKey(ctx, "ann", "pro")
+	if err != nil {
+		return account.Account{}, err
+	}
+	return p.ledger.Authenticate(ctx, key.Token)
+}
+
+// task is a submission with a file that holds its own id.
+func (p *place) task(a account.Account) (account.Submission, Task, error) {
+	id := account.NewDetectionID()
+	file, err := p.spool.Create()
+	if err == nil {
+		_, err = file.Write([]byte(id))
+	}
+	return account.Submission{ID: id, Async: true, Sensitivity: "strict"},
+		Task{ID: id, RequestID: "req_1", Account: a.ID, File: file, Sensitivity: inference.Strict}, err
+}
+
+// submit has a runner accept a submission, and returns its id.
+func (p *place) submit(ctx context.Context, r *Runner, a account.Account) (string, error) {
+	s, task, err := p.task(a)
+	if err != nil {
+		return "", err
+	}
+	err = r.Submit(ctx, a, s, task)
+	return task.ID, errors.Join(err, task.File.Close())
+}
+
+// fixture is a place with an account and a runner at work.
+type fixture struct {
+	*place
+	t       *testing.T
+	account account.Account
+	jobs    *Runner
+}
+
+func options(workers int) Options {
+	return Options{
+		Workers: workers, Queue: 1000, Attempts: 3, Retry: time.Millisecond, Deadline: time.Minute, RetryAfter: 7 * time.Second,
+	}
+}
+
+func setup(t *testing.T, d detector, opts Options) *fixture {
+	t.Helper()
+	p, err := openPlace(t.Context(), t.TempDir())
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, p.books.Close()) })
+	f := &fixture{place: p, t: t}
+	f.account, err = p.account(t.Context())
+	require.NoError(t, err)
+	f.start(d, opts)
+	return f
+}
+
+// start has another runner take the place of the one before.
+func (f *fixture) start(d detector, opts Options) {
+	f.t.Helper()
+	var err error
+	f.jobs, err = f.runner(f.t.Context(), d, opts)
+	require.NoError(f.t, err)
+	jobs := f.jobs
+	f.t.Cleanup(func() { assert.NoError(f.t, jobs.Close(context.Background())) })
+	require.NoError(f.t, f.jobs.Start(f.t.Context()))
+}
+
+func (f *fixture) submit(n int) (ids []string) {
+	f.t.Helper()
+	for range n {
+		id, err := f.place.submit(f.t.Context(), f.jobs, f.account)
+		require.NoError(f.t, err)
+		ids = append(ids, id)
+	}
+	return ids
+}
+
+// ended waits until a detection is no longer processing.
+func (f *fixture) ended(id string) account.Detection {
+	f.t.Helper()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for deadline := time.Now().Add(time.Minute); ; <-tick.C {
+		d, err := f.ledger.Detection(f.t.Context(), f.account, id)
+		require.NoError(f.t, err)
+		if d.State != account.Processing {
+			return d
+		}
+		require.True(f.t, time.Now().Before(deadline), "%s is still processing", id)
+	}
+}
+
+// usage is what the account has used, once nothing is reserved any more.
+func (f *fixture) used(n int) {
+	f.t.Helper()
+	u, err := f.ledger.Usage(f.t.Context(), f.account)
+	require.NoError(f.t, err)
+	assert.Equal(f.t, n, u.Used, "scans used")
+	reserved := -1
+	require.NoError(f.t, f.books.Reader().QueryRowContext(f.t.Context(), `SELECT count(*) FROM reservations`).Scan(&reserved))
+	assert.Zero(f.t, reserved, "places held")
+}
+
+// empty waits until no upload is left: the last goes after its result is there.
+func (f *fixture) empty() {
+	f.t.Helper()
+	assert.EventuallyWithT(f.t, func(c *assert.CollectT) {
+		names, err := f.spool.Parked()
+		assert.NoError(c, err)
+		assert.Empty(c, names)
+		files, size := f.spool.Usage()
+		assert.Zero(c, files)
+		assert.Zero(c, size)
+	}, 10*time.Second, 5*time.Millisecond)
+}

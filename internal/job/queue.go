@@ -1,0 +1,88 @@
+package job
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/riverdriver/riversqlite"
+	"github.com/riverqueue/river/rivermigrate"
+	"github.com/riverqueue/river/rivertype"
+
+	"deepfaked/inference"
+	"deepfaked/preprocess"
+)
+
+// keepJobs is how long a finished job is remembered, for an operator who looks
+// into the table. Its result is in the books.
+const keepJobs = time.Hour
+
+// detection is what the queue holds of a submission.
+type detection struct {
+	ID          string                `json:"id"`
+	RequestID   string                `json:"request_id"`
+	Account     string                `json:"account"`
+	SHA256      string                `json:"sha256"`
+	Declared    preprocess.Kind       `json:"declared,omitempty"`
+	Sensitivity inference.Sensitivity `json:"sensitivity,omitempty"`
+}
+
+// Kind implements river.JobArgs. It stands in the database: it never changes.
+func (detection) Kind() string { return "detection" }
+
+func newDetection(t Task) detection {
+	return detection{
+		ID: t.ID, RequestID: t.RequestID, Account: t.Account, SHA256: t.File.SHA256(),
+		Declared: t.Declared, Sensitivity: t.Sensitivity,
+	}
+}
+
+// migrate makes the queue's tables.
+func migrate(ctx context.Context, db *sql.DB) error {
+	migrator, err := rivermigrate.New(riversqlite.New(db), &rivermigrate.Config{Logger: slog.New(slog.DiscardHandler)})
+	if err == nil {
+		_, err = migrator.Migrate(ctx, rivermigrate.DirectionUp, nil)
+	}
+	if err != nil {
+		return fmt.Errorf("jobs: make the tables of the queue: %w", err)
+	}
+	return nil
+}
+
+func (r *Runner) config() *river.Config {
+	workers := river.NewWorkers()
+	river.AddWorker(workers, &worker{runner: r})
+	c := &river.Config{
+		CompletedJobRetentionPeriod: keepJobs,
+		CancelledJobRetentionPeriod: keepJobs,
+		DiscardedJobRetentionPeriod: keepJobs,
+		JobTimeout:                  -1, // each attempt has a deadline of its own
+		Logger:                      slog.New(quiet{r.deps.Logger.Handler()}),
+		MaxAttempts:                 r.opts.Attempts,
+		RescueStuckJobsAfter:        2*r.opts.Deadline + time.Minute,
+		RetryPolicy:                 retryPolicy{r.opts.Retry},
+		Workers:                     workers,
+	}
+	if r.opts.Workers > 0 {
+		c.Queues = map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: r.opts.Workers}}
+	}
+	return c
+}
+
+// retryPolicy waits longer after each attempt.
+type retryPolicy struct{ first time.Duration }
+
+// NextRetry implements river.ClientRetryPolicy.
+func (p retryPolicy) NextRetry(j *rivertype.JobRow) time.Time {
+	return time.Now().Add(time.Duration(j.Attempt*j.Attempt) * p.first)
+}
+
+// quiet leaves out what the queue says of its ordinary life.
+type quiet struct{ slog.Handler }
+
+func (q quiet) Enabled(ctx context.Context, l slog.Level) bool {
+	return l >= slog.LevelWarn && q.Handler.Enabled(ctx, l)
+}

@@ -1,0 +1,131 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"runtime/debug"
+	"time"
+
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/riverdriver/riversqlite"
+	"github.com/riverqueue/river/rivertype"
+
+	"deepfaked/inference"
+	"deepfaked/internal/account"
+	"deepfaked/internal/store"
+	"deepfaked/preprocess"
+)
+
+// errLost says that an upload that a job was accepted with is not there.
+var errLost = errors.New("the upload is gone")
+
+// worker makes one attempt at a time of a job.
+type worker struct {
+	river.WorkerDefaults[detection]
+
+	runner *Runner
+}
+
+// Work takes a job to its end, or says when it is to be tried again.
+func (w *worker) Work(ctx context.Context, j *river.Job[detection]) error {
+	r := w.runner
+	outcome, err := r.attempt(ctx, j.Args)
+	var busy *inference.SaturatedError
+	switch {
+	case err == nil:
+		return r.settle(ctx, j, outcome)
+	case r.stopping.Load() && errors.Is(err, context.Canceled):
+		return river.JobSnooze(0)
+	case errors.As(err, &busy):
+		return river.JobSnooze(max(busy.RetryAfter, time.Second))
+	case !final(err) && j.Attempt < j.MaxAttempts:
+		r.deps.Logger.Warn("job is tried again", "request_id", j.Args.RequestID, "detection", j.Args.ID, "attempt", j.Attempt, "error", err)
+		return err
+	}
+	return r.fail(ctx, j, err)
+}
+
+// final says that another attempt would end in the same way.
+func final(err error) bool {
+	media := (*preprocess.Error)(nil)
+	return errors.As(err, &media) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, errLost)
+}
+
+// attempt judges the upload within the deadline.
+func (r *Runner) attempt(ctx context.Context, d detection) (account.Outcome, error) {
+	file, err := r.deps.Spool.Open(d.ID, d.SHA256)
+	if errors.Is(err, fs.ErrNotExist) {
+		return account.Outcome{}, fmt.Errorf("%w: %w", errLost, err)
+	}
+	if err != nil {
+		return account.Outcome{}, err
+	}
+	defer func() { _ = file.Close() }()
+	ctx, cancel := context.WithTimeout(ctx, r.opts.Deadline)
+	defer cancel()
+	outcome, err := r.judge(ctx, Task{
+		ID: d.ID, RequestID: d.RequestID, Account: d.Account, File: file, Declared: d.Declared, Sensitivity: d.Sensitivity,
+	})
+	if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		err = fmt.Errorf("%w: %w", context.DeadlineExceeded, err)
+	}
+	return outcome, err
+}
+
+// judge turns a panic into an error: it costs its own job and no other.
+func (r *Runner) judge(ctx context.Context, t Task) (o account.Outcome, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("the analysis panicked: %v", v)
+			r.deps.Logger.Error("panic", "request_id", t.RequestID, "detection", t.ID, "stack", string(debug.Stack()))
+		}
+	}()
+	return Judge(ctx, r.deps.Detector, t, inference.Background)
+}
+
+// settle stores the outcome and ends the job in one transaction, so that it is
+// counted once however often it was tried.
+func (r *Runner) settle(ctx context.Context, j *river.Job[detection], o account.Outcome) error {
+	_, err := r.deps.Books.Settle(ctx, j.Args.ID, o, ended(ctx, j))
+	return r.conclude(j.Args.ID, err)
+}
+
+// fail tells the client why, and ends the job.
+func (r *Runner) fail(ctx context.Context, j *river.Job[detection], err error) error {
+	level := slog.LevelError
+	if media := (*preprocess.Error)(nil); errors.As(err, &media) {
+		level = slog.LevelInfo // the file's fault
+	}
+	r.deps.Logger.Log(ctx, level, "job failed", "request_id", j.Args.RequestID, "detection", j.Args.ID, "error", err)
+	return r.conclude(j.Args.ID, r.deps.Books.Fail(ctx, j.Args.ID, r.deps.Sentence(err), ended(ctx, j)))
+}
+
+// ended ends the job in the transaction of its result. The ledger may repeat that
+// much later, when the job is no longer running: then it will be run again, and
+// find its result there.
+func ended(ctx context.Context, j *river.Job[detection]) account.Step {
+	ctx = context.WithoutCancel(ctx) // it knows the queue
+	return func(_ context.Context, tx *store.Tx) error {
+		_, err := river.JobCompleteTx[*riversqlite.Driver](ctx, tx.SQL(), j)
+		if errors.Is(err, rivertype.ErrNotFound) {
+			return nil
+		}
+		return err
+	}
+}
+
+// conclude removes the upload once the books have an end of the detection, by
+// this attempt or an earlier one. What can't be removed is removed by a later
+// process: the job has ended all the same.
+func (r *Runner) conclude(id string, err error) error {
+	if err != nil && !errors.Is(err, account.ErrFailed) && !errors.Is(err, account.ErrComplete) && !errors.Is(err, account.ErrNotFound) {
+		return err
+	}
+	if err := r.deps.Spool.Discard(id); err != nil {
+		r.deps.Logger.Error("an upload could not be removed after its analysis", "detection", id, "error", err)
+	}
+	return nil
+}

@@ -1,0 +1,137 @@
+package spool
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// A parked file is found by its name, by a later process too, until it is
+// discarded; its room is in use all the while.
+func TestPark(t *testing.T) {
+	t.Parallel()
+	for name, named := range map[string]bool{"nameless files": false, "a file system without them": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			opts := Options{Dir: filepath.Join(dir, "spool"), Park: filepath.Join(dir, "jobs"), Capacity: 10}
+			s, err := New(opts)
+			must(t, err)
+			s.named.Store(named)
+			f, err := s.Create()
+			must(t, err)
+			_, err = f.Write([]byte("abcdef"))
+			must(t, err)
+			sum := f.SHA256()
+			must(t, f.Park("det_1"))
+			if left, err := f.Rewind(); err != nil || read(t, left) != "abcdef" {
+				t.Errorf("a parked file can't be read on: %v", err)
+			}
+			must(t, f.Close())
+			usage(t, s, 1, 6)
+
+			s, err = New(opts) // the next process
+			must(t, err)
+			usage(t, s, 1, 6)
+			names, err := s.Parked()
+			if err != nil || len(names) != 1 || names[0] != "det_1" {
+				t.Errorf("parked: %v, %v", names, err)
+			}
+			g, err := s.Open("det_1", sum)
+			must(t, err)
+			file, err := g.Rewind()
+			must(t, err)
+			if text := read(t, file); text != "abcdef" || g.Size() != 6 || g.SHA256() != sum {
+				t.Errorf("opened %q of %d bytes, %s", text, g.Size(), g.SHA256())
+			}
+			h, err := s.Create()
+			must(t, err)
+			if _, err := h.Write([]byte("12345")); !errors.Is(err, ErrFull) {
+				t.Errorf("what is parked takes no room: %v", err)
+			}
+			must(t, h.Close())
+			must(t, g.Close())
+			usage(t, s, 1, 6)
+			must(t, s.Discard("det_1"))
+			must(t, s.Discard("det_1"))
+			usage(t, s, 0, 0)
+			if _, err := s.Open("det_1", sum); !errors.Is(err, fs.ErrNotExist) {
+				t.Errorf("a discarded file is still there: %v", err)
+			}
+		})
+	}
+}
+
+// A name that would lead elsewhere is refused, and so is any name where nothing
+// can be parked.
+func TestParkRefuses(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s, err := New(Options{Dir: filepath.Join(dir, "spool"), Park: filepath.Join(dir, "jobs")})
+	must(t, err)
+	for _, name := range []string{"", ".", "..", "../x", "a/b", "/etc/passwd"} {
+		f, err := s.Create()
+		must(t, err)
+		if f.Park(name) == nil {
+			t.Errorf("%q: parked", name)
+		}
+		if _, err := s.Open(name, ""); err == nil {
+			t.Errorf("%q: opened", name)
+		}
+		if s.Discard(name) == nil {
+			t.Errorf("%q: discarded", name)
+		}
+		must(t, f.Close())
+	}
+	usage(t, s, 0, 0)
+	f, err := setup(t, 0).Create()
+	must(t, err)
+	if f.Park("x") == nil {
+		t.Error("parked without a folder for it")
+	}
+	must(t, f.Close())
+}
+
+// A file that could not be parked leaves no part of itself, and gives its room
+// back when it is closed.
+func TestParkFails(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	park := filepath.Join(dir, "jobs")
+	s, err := New(Options{Dir: filepath.Join(dir, "spool"), Park: park})
+	must(t, err)
+	f, err := s.Create()
+	must(t, err)
+	_, err = f.Write([]byte("abc"))
+	must(t, err)
+	must(t, os.Remove(park))
+	if f.Park("x") == nil {
+		t.Error("parked in a folder that is gone")
+	}
+	must(t, f.Close())
+	usage(t, s, 0, 0)
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func usage(t *testing.T, s *Spool, files, size int64) {
+	t.Helper()
+	if f, n := s.Usage(); f != files || n != size {
+		t.Errorf("%d files with %d bytes, want %d with %d", f, n, files, size)
+	}
+}
+
+func read(t *testing.T, f *os.File) string {
+	t.Helper()
+	text, err := io.ReadAll(f)
+	must(t, err)
+	return string(text)
+}
