@@ -77,9 +77,9 @@ def service(program, paths, task):
 
 
 def odds(finding):
-    """Log-odds of a finding or a piece."""
+    """Log-odds of a finding, without limits, or of a piece, within the model's."""
     p = finding["probability_fake"]
-    return math.log(p / (1 - p))
+    return finding.get("log_odds", math.log(p / (1 - p)))
 
 
 def spread(items, count):

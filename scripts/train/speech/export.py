@@ -11,6 +11,7 @@ import onnxruntime
 import torch
 
 from frontend import RATE, WINDOW
+from network import ORIGIN
 
 OPSET = 17
 TOLERANCE = 1e-4  # between ONNX Runtime and PyTorch, on the logit
@@ -109,15 +110,16 @@ def card(path, runtime, facts):
         digest = hashlib.sha256(f.read()).hexdigest()
     return dict(
         schema=1, name="deepfaked-speech", version=facts["version"], task="speech-synthesis",
-        description="Statistics of cepstra, modulation, phase, periodicity, short-term dynamics and tonal fine "
-                    "structure with a radial-basis support vector machine, from raw 4-second windows.",
+        description="Two radial-basis support vector machines that count equally, from raw 4-second windows: one on "
+                    "statistics of cepstra, short-term dynamics and tonal fine structure, one on statistics of the "
+                    "feature maps of YAMNet's first seven convolutions.",
         file=os.path.basename(path), sha256=digest,
         input=dict(name="samples", type="float32", shape=[-1, WINDOW]),
         output=dict(name="logit", type="float32", shape=[-1]),
         preprocessing=dict(sample_rate=RATE, window_samples=WINDOW),
         calibration=facts["calibration"], operating_points=facts["operating_points"], measured=facts["measured"],
         training=dict(recipe="scripts/train/speech", seed=facts["seed"], cpu_minutes=facts["cpu_minutes"],
-                      sources=facts["sources"], held_out_dropped=facts["held_out"]),
+                      started_from=ORIGIN, sources=facts["sources"], held_out_dropped=facts["held_out"]),
         licences=dict(code="Apache-2.0", weights="Apache-2.0",
                       data="The recordings are third-party, were used for training and measuring only, and are not "
                            "part of this project; their sources are listed under training."),

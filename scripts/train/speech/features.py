@@ -101,10 +101,10 @@ def homes(clips, name):
     return out.values()
 
 
-def tables(clips, work, seed):
+def tables(clips, work, seed, weights):
     """All tables. Those of each repository are kept in the work folder: what is
-    added later costs only itself."""
-    folder, module = os.path.join(work, "tables"), Features().eval()
+    added later costs only itself. `weights` is the folder of pretrained weights."""
+    folder, module = os.path.join(work, "tables"), Features(weights).eval()
     os.makedirs(folder, exist_ok=True)
     out = {}
     for name in VIEWS:

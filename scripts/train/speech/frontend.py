@@ -12,7 +12,6 @@ from torch import nn
 
 RATE = 16000
 WINDOW = 64000
-FRAMES = 398  # 25 ms every 10 ms
 BINS = 256  # of 31.25 Hz, without bin 0
 
 
@@ -76,9 +75,9 @@ def masked_std(v, w):
 def masked_percentiles(v, w, shares):
     """Percentiles (0 to 1, linear interpolation) of [N, T, K] over frames of w."""
     v = v.transpose(1, 2)
-    rows, total = int(v.shape[1]), int(v.shape[2])
+    rows, least = int(v.shape[1]), int(max(shares) * (int(v.shape[2]) - 1)) + 2
     v = torch.where(w.unsqueeze(1) > 0.5, v, torch.full_like(v, 1e4))
-    ordered = torch.topk(v, total, dim=2, largest=False, sorted=True)[0]
+    ordered = torch.topk(v, least, dim=2, largest=False, sorted=True)[0]
     top = (w.sum(1) - 1).reshape(-1, 1, 1)
     out = []
     for share in shares:
@@ -152,11 +151,15 @@ class Activity(nn.Module):
 
 
 class Spectrum(nn.Module):
-    """[N, 64000] -> real, imaginary parts and power [N, 398, 256], Hann, 25 ms / 10 ms."""
+    """[N, 64000] -> power [N, 398, 256], Hann, 25 ms / 10 ms. Each frame is folded at
+    its middle into an even and an odd half: half the products."""
 
     def __init__(self):
         super().__init__()
-        self.register_buffer("dft", dft_matrix(hann(400), 512, 1, 257))
+        angle = 2 * np.pi * (np.arange(200)[:, None] - 199.5) * np.arange(1, BINS + 1)[None] / 512
+        keep(self, even=np.cos(angle) * hann(400)[:200, None], odd=np.sin(angle) * hann(400)[:200, None])
 
     def forward(self, x):
-        return split_power(torch.matmul(frames(x, 400, 160), self.dft))
+        f = frames(x, 400, 160)
+        left, right = f[:, :, :200], f[:, :, 200:].flip(2)
+        return torch.matmul(left + right, self.even) ** 2 + torch.matmul(left - right, self.odd) ** 2

@@ -3,34 +3,38 @@ import torch
 from torch import nn
 
 from cepstral import Cepstral
-from classifier import BOUND, FAMILIAR, LEAST, STEP, STRANGE
+from classifier import BOUND, FAMILIAR, LEAST, PARTS, STEP, STRANGE
 from frontend import WINDOW, Activity, Level, Spectrum, keep
-from texture import Texture
+from network import Network
+from texture import Dynamics, Tonal
 
 
 class Features(nn.Module):
-    """[N, 64000] raw windows -> [N, K] statistics, [N] `audible` (see Level), and
-    [N] `lively`: 1, falling to LEAST for steady noise, whose loudness hardly moves
-    (deviation of the first cepstral coefficient: below 0.65 for noise, above 1.7
-    for all speech that was seen, in every condition)."""
+    """[N, 64000] raw windows -> [N, K] statistics, those of the network last, [N]
+    `audible` (see Level), and [N] `lively`: 1, falling to LEAST for steady noise,
+    whose loudness hardly moves (deviation of the first cepstral coefficient: below
+    0.65 for noise, above 1.7 for all speech that was seen, in every condition).
+    `weights` is the folder of pretrained weights."""
 
-    def __init__(self):
+    def __init__(self, weights):
         super().__init__()
         self.level, self.spectrum, self.activity = Level(), Spectrum(), Activity()
-        self.cepstral, self.texture = Cepstral(), Texture()
+        self.cepstral, self.dynamics, self.tonal = Cepstral(), Dynamics(), Tonal()
+        self.network = Network(weights)
 
     def forward(self, samples):
         x, audible = self.level(samples)
-        re, im, power = self.spectrum(x)
+        power = self.spectrum(x)
         active, span = self.activity(power.sum(2))
         named = self.cepstral(power, active, span)
-        named.update(self.texture(x, self.spectrum.dft, re, im, power, active, span))
         lively = ((named["lfcc_std"][:, 0] - 0.8) / 0.6).clamp(LEAST, 1)
-        return torch.cat(list(named.values()), dim=1), audible, lively
+        parts = [*named.values(), self.dynamics(x, span), self.tonal(x, span), self.network(power, active)]
+        return torch.cat(parts, dim=1), audible, lively
 
 
 class Head(nn.Module):
     """Standardise, clip, and classifier.SVM: one matrix product and an exponential.
+    -> value, largest kernel value.
 
     The weighted sum runs in double precision: its terms nearly cancel, and in
     single precision the logit would depend on the order of summation.
@@ -48,19 +52,19 @@ class Head(nn.Module):
         a = ((features - self.mean) * self.inverse).clamp(-BOUND, BOUND)
         far = (a * a).sum(1, keepdim=True) + self.norms - 2 * torch.matmul(a, self.coded.float() * STEP)
         near = torch.exp(far.clamp(min=0).double() * -self.gamma)
-        familiar = ((near.amax(1) - STRANGE) / (FAMILIAR - STRANGE)).clamp(LEAST, 1)
-        return (torch.matmul(near, self.weights) + self.bias).float(), familiar.float()
+        return torch.matmul(near, self.weights) + self.bias, near.amax(1)
 
 
 class Detector(nn.Module):
-    """Input `samples` [N, 64000] float32 at 16 kHz in [-1, 1]; output `logit`
-    [N], which is near 0 where there is nothing to judge."""
+    """classifier.Pair behind Features. Input `samples` [N, 64000] float32 at 16 kHz in
+    [-1, 1]; output `logit` [N], which is near 0 where there is nothing to judge."""
 
-    def __init__(self, svm):
+    def __init__(self, features, pair):
         super().__init__()
-        self.features, self.head = Features(), Head(svm)
+        self.features, self.heads = features, nn.ModuleList([Head(svm) for svm in pair.svms])
 
     def forward(self, samples):
         features, audible, lively = self.features(samples.reshape(-1, WINDOW))
-        value, familiar = self.head(features)
-        return value * torch.minimum(lively, familiar) * audible
+        (value, near), (other, _) = (head(features[:, columns]) for head, (columns, _) in zip(self.heads, PARTS))
+        familiar = ((near - STRANGE) / (FAMILIAR - STRANGE)).clamp(LEAST, 1).float()
+        return ((value + other) / 2).float() * torch.minimum(lively, familiar) * audible

@@ -39,13 +39,14 @@ def measurements(clips, scores, shortcut, unseen, fewer):
 
 def measurement_table(measured):
     """Markdown rows of all measurements."""
-    lines = ["| set | condition | genuine / fake | AUC [95 %] | EER | detected at 1 / 5 / 15 % |",
-             "|---|---|---|---|---|---|"]
+    lines = ["| set | condition | genuine / fake | AUC [95 %] | EER | detected at 1 / 5 / 15 % | ECE |",
+             "|---|---|---|---|---|---|---|"]
     for m, rates in measured:
         kind = next((k for start, k in KINDS.items() if m.get("note", "").startswith(start)), "")
         lines.append(f"| {kind}{m['set']} | {m['condition']} | {m['real']} / {m['fake']} | {m['auc']:.3f} "
                      f"[{m['auc_interval'][0]:.2f}, {m['auc_interval'][1]:.2f}] | {m['eer']:.2f} | "
-                     + " / ".join(f"{v:.2f}" for v in rates.values()) + " |")
+                     + " / ".join(f"{v:.2f}" for v in rates.values())
+                     + (f" | {m['ece']:.3f} |" if "ece" in m else " | |"))
     return lines
 
 
@@ -89,6 +90,10 @@ def write(path, clips, probability, facts, measured):
              "Set on all conditions pooled (a third clean, a third MP3, a sixth telephone band, a sixth degraded), "
              "with labels, repositories and systems balanced; thresholds are on P(fake). Per condition: genuine clips "
              "called fake, plain (balanced) → fakes caught, plain.", "", *point_table(clips, probability, points), "",
+             "P(fake) is told no lower and no higher than the validation supports (calibrate.py): "
+             + " to ".join(f"{1 / (1 + np.exp(-v)):.3f}" for v in facts["calibration"]["limits"])
+             + ". ECE above is its expected calibration error out of fold, in 15 bins of equal weight, balanced as the "
+             "calibration is.", "",
              "Score scale, the models above against models with one fold fewer, on the same unseen clips: deviation "
              f"× {facts['drift']['deviation']:.2f}, mean {facts['drift']['shift']:+.2f}. The final model, with more data "
              f"still, is divided by {facts['drift']['final']:.2f}, so that calibration and thresholds hold for it.", "",

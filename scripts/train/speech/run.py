@@ -22,9 +22,9 @@ import folds
 import gather
 import results
 import train
-from model import Detector
+from model import Detector, Features
 
-VERSION = "0.2.0"
+VERSION = "0.3.0"
 SEED = 7
 
 
@@ -33,7 +33,7 @@ def arguments():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--data", required=True, help="folder with speech.tar, speech2.tar and held-out.sha256")
     p.add_argument("--more", help="folder that gather/ has filled: more clips to learn from and judge")
-    p.add_argument("--weights", help="folder of pretrained weights; this recipe starts from none")
+    p.add_argument("--weights", required=True, help="folder of pretrained weights, with yamnet/ in it")
     p.add_argument("--work", required=True, help="folder for intermediate data, which is never committed")
     p.add_argument("--out", required=True, help="folder for model.onnx and card.json")
     p.add_argument("--results", default=os.path.join(os.path.dirname(os.path.abspath(__file__)), "RESULTS.md"))
@@ -63,19 +63,23 @@ def measure(clips, tables, facts):
     label, score, weight, group = calibrate.pooled(clips, scores)
     facts["calibration"] = calibrate.platt(label, score, weight)
     facts["operating_points"] = calibrate.operating_points(label, score, weight, group, facts["calibration"])
+    item = np.tile(np.arange(len(clips)), len(calibrate.POOLED))
+    facts["calibration"]["limits"] = calibrate.limits(label, calibrate.odds(facts["calibration"], score), weight, item)
     facts["drift"] = train.scale_drift(clips, tables, fold, scores["clean"])
+    for (m, _), s in zip(measured, scores.values()):  # the conditions come first
+        m["ece"] = calibrate.condition_error(clips, facts["calibration"], s)
     facts["measured"] = [m for m, _ in measured]
     print("\n".join(results.measurement_table(measured)), flush=True)
-    scale, bias = facts["calibration"]["scale"], facts["calibration"]["bias"]
-    return measured, {name: 1 / (1 + np.exp(-(scale * scores[name] + bias))) for name in calibrate.POOLED}
+    return measured, {name: calibrate.probability(facts["calibration"], scores[name]) for name in calibrate.POOLED}
 
 
-def final(clips, tables, out, facts):
+def final(clips, tables, weights, out, facts):
     """Train on everything, bring to the scale of the out-of-fold scores, export,
     compare; -> path of the graph, its session."""
-    svm = train.fit(clips, tables, np.ones(len(clips), bool)).narrowed(facts["drift"]["final"])
-    print(f"final model: {len(svm.vectors)} support vectors of {svm.vectors.shape[1]} statistics", flush=True)
-    detector = Detector(svm).eval()
+    pair = train.fit(clips, tables, np.ones(len(clips), bool)).narrowed(facts["drift"]["final"])
+    for svm in pair.svms:
+        print(f"final model: {len(svm.vectors)} support vectors of {svm.vectors.shape[1]} statistics", flush=True)
+    detector = Detector(Features(weights), pair).eval()
     pick = np.random.RandomState(SEED).choice(len(clips), 20, replace=False)
     real_windows = np.concatenate([audio.windows(clips[i]["sound"], 1) for i in pick])
     with torch.no_grad():
@@ -96,12 +100,12 @@ def main():
     torch.set_num_threads(1)
     os.makedirs(args.work, exist_ok=True)
     clips, held, spent = gathered(args.data, args.more, args.work)
-    tables = features.tables(clips, args.work, SEED)
+    tables = features.tables(clips, args.work, SEED, args.weights)
     begin = features.cpu_seconds()
     print(f"{len(clips)} clips, {held} held-out files dropped", flush=True)
     facts = dict(version=VERSION, seed=SEED, held_out=held, sources=export.sources(clips))
     measured, probability = measure(clips, tables, facts)
-    path, runtime = final(clips, tables, args.out, facts)
+    path, runtime = final(clips, tables, args.weights, args.out, facts)
     spent += sum(float(t["cpu_seconds"]) for t in tables.values()) + features.cpu_seconds() - begin
     facts["cpu_minutes"] = round(float(spent) / 60, 1)
     export.write_json(export.card(path, runtime, facts), os.path.join(args.out, "card.json"))

@@ -10,13 +10,21 @@ import wave
 from pathlib import Path
 
 import numpy as np
+import torch
 
 HERE = Path(__file__).resolve().parent
 sys.path.append(str(HERE))  # last: `gather` stays the package beside this folder
 
 import audio  # noqa: E402
+import calibrate  # noqa: E402
+import classifier  # noqa: E402
 import features  # noqa: E402
 import folds  # noqa: E402
+import model  # noqa: E402
+import network  # noqa: E402
+from frontend import WINDOW, Spectrum, frames  # noqa: E402
+
+WEIGHTS = HERE.parents[2].parent / "shared" / "weights"
 
 COLUMNS = ("path", "medium", "label", "system", "repository", "commit", "original path", "licence", "sha256", "excerpt")
 
@@ -81,6 +89,99 @@ class Views(unittest.TestCase):
         self.assertTrue(all(np.array_equal(x, y) for x, y in zip(first, again)))
         self.assertFalse(np.array_equal(first[0], other[0]))
         self.assertEqual([len(x) for x in first], [audio.WINDOW] * 2)
+
+
+class Calibration(unittest.TestCase):
+    """How far probabilities are from the truth, and how far they may go."""
+
+    def test_error(self):
+        label, p = np.array([0, 1] * 50), np.full(100, 0.8)
+        cases = (("as often as told", label, np.where(label, 4.0, 1.0), 0.0), ("too sure", label, np.ones(100), 0.3),
+                 ("always wrong", 0 * label, np.ones(100), 0.8))
+        for name, labels, weight, want in cases:
+            self.assertAlmostEqual(calibrate.error(labels, p, weight, bins=1), want, 6, name)
+        r = np.random.RandomState(0)
+        p = r.rand(60000)
+        honest = calibrate.error((r.rand(60000) < p).astype(int), p, np.ones(60000))
+        self.assertLess(honest, 0.01)
+        self.assertGreater(calibrate.error((r.rand(60000) < 0.5).astype(int), p, np.ones(60000)), 0.2)
+
+    def test_limits(self):
+        label = np.repeat([0, 1], [99, 19])
+        odds, ones = np.where(label, 9.0, -9.0), np.ones(118)
+        item = np.arange(118)
+        heavy = ones.copy()
+        heavy[:9] = 1e6  # nine items carry the class: Kish counts nine
+        wrong = odds.copy()
+        wrong[0] = 9.0
+        cases = (("as far as the counts go", odds, ones, np.log(20), np.log(100)),
+                 ("few that weigh", odds, heavy, np.log(20), np.log(10)),
+                 ("one sure and wrong", wrong, ones, np.log(20), np.log(50)))
+        for name, told, weight, low, high in cases:
+            found = calibrate.limits(label, told, weight, item)
+            self.assertLessEqual(np.abs(np.array(found) - (-low, high)).max(), 0.03, (name, found))
+        twice = calibrate.limits(*(np.tile(v, 2) for v in (label, odds, ones, item)))
+        self.assertEqual(twice, calibrate.limits(label, odds, ones, item), "conditions of a clip are one item")
+
+    def test_limits_of_what_tells_nothing(self):
+        r = np.random.RandomState(0)
+        label, odds = np.arange(400) % 2, r.normal(0, 3, 400)
+        low, high = calibrate.limits(label, odds, np.ones(400), np.arange(400))
+        self.assertTrue(-0.5 < low <= 0 <= high < 0.5, (low, high))
+
+
+class Classifiers(unittest.TestCase):
+    """The pair as trained and as exported."""
+
+    def setUp(self):
+        r = np.random.RandomState(0)
+        x = r.normal(0, 1, (300, classifier.STATISTICS + 30)).astype(np.float32)
+        self.label = (x[:, 0] + x[:, -1] > 0).astype(int)
+        self.pair, self.x = classifier.Pair(x, self.label, np.ones(300)), x
+
+    def test_parts_count_equally(self):
+        value = self.pair.score(self.x)
+        np.testing.assert_allclose(value, self.pair.parts(self.x).mean(0), atol=1e-9)
+        self.assertGreater(((value > 0) == self.label).mean(), 0.95)
+
+    def test_strange_comes_near_nothing(self):
+        far = self.x * np.float32(50)
+        np.testing.assert_allclose(self.pair.score(far), self.pair.parts(far).mean(0) * classifier.LEAST, atol=1e-9)
+
+    def test_exported_alike(self):
+        for svm, (columns, _) in zip(self.pair.svms, classifier.PARTS):
+            with torch.no_grad():
+                value, near = model.Head(svm)(torch.from_numpy(self.x[:, columns]))
+            want, kernel = svm.score(self.x[:, columns])
+            np.testing.assert_allclose(value, want, atol=1e-4)
+            np.testing.assert_allclose(near, kernel, atol=1e-5)
+
+
+class Networks(unittest.TestCase):
+    """Statistics of feature maps."""
+
+    def test_deaf_to_level_and_tilt(self):
+        if not (WEIGHTS / network.FILE).exists():
+            self.skipTest(f"no {network.FILE} in ../shared/weights")
+        net = network.Network(str(WEIGHTS))
+        r = np.random.RandomState(0)
+        power = torch.from_numpy(r.gamma(1, 100, (2, 398, 256)).astype(np.float32))
+        power[1] = power[1] * torch.from_numpy(np.repeat(r.gamma(1, 9, (398, 1)), 256, 1).astype(np.float32))
+        active = torch.ones(2, 398)
+        with torch.no_grad():
+            plain, louder = net(power, active), net(power * 9, active)
+        self.assertEqual(plain.shape, (2, 768))
+        self.assertLess((plain - louder).abs().max(), 0.02)
+        self.assertGreater((plain[0] - plain[1]).abs().mean(), 0.05)
+
+
+class Spectra(unittest.TestCase):
+    """The folded transform."""
+
+    def test_as_the_plain_one(self):
+        x = torch.from_numpy(np.random.RandomState(0).normal(0, 0.05, (1, WINDOW)).astype(np.float32))
+        want = np.abs(np.fft.rfft(frames(x, 400, 160)[0].numpy() * np.hanning(400), 512)[:, 1:]) ** 2
+        np.testing.assert_allclose(Spectrum()(x)[0], want, rtol=1e-3, atol=1e-5)
 
 
 class Collection(unittest.TestCase):

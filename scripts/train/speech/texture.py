@@ -1,13 +1,10 @@
-"""Second feature family: phase, periodicity of band envelopes, 6 ms dynamics and
-tonal fine structure."""
+"""Second family of statistics: 6 ms dynamics and tonal fine structure."""
 import numpy as np
 import torch
 from torch import nn
 
-from frontend import (WINDOW, dft_matrix, frames, hann, keep, masked_mean,
-                      masked_percentiles, masked_std, split_power)
+from frontend import dft_matrix, frames, hann, keep, masked_mean, masked_std, split_power
 
-ENVELOPES = [(200, 1000), (1000, 2000), (2000, 4000), (4000, 7500)]  # Hz
 LAGS = [q + d for q in (16, 18, 20, 22, 24, 32, 40, 44, 48, 64) for d in (-1, 0, 1)]
 
 
@@ -17,74 +14,6 @@ def moments(v, dim):
     z2 = z * z
     s = torch.sqrt(z2.mean(dim) + 1e-12) + 1e-4
     return s, ((z2 * z).mean(dim) / s ** 3).clamp(-6, 6), ((z2 * z2).mean(dim) / s ** 4).clamp(0, 20)
-
-
-class Phase(nn.Module):
-    """Deviation of instantaneous frequency from the bin (in bins) and group
-    delay (in half windows), every 20 ms, in 16 bands, over strong bins only."""
-
-    def __init__(self):
-        super().__init__()
-        ramp = hann(400) * (np.arange(400) - 199.5) / 200
-        self.register_buffer("ramp", dft_matrix(ramp, 512, 1, 257))
-        turn = 2 * np.pi * np.arange(1, 257) / 512
-        keep(self, cos=np.cos(turn), sin=np.sin(turn))
-
-    def forward(self, x, dft, re, im, power, active):
-        re, im, power = re[:, ::2], im[:, ::2], power[:, ::2]
-        f = frames(x, 480, 320)
-        re1, im1, _ = split_power(torch.matmul(f[:, :, 1:401], dft))
-        ren, imn, _ = split_power(torch.matmul(f[:, :, :400], self.ramp))
-        # One sample later, a sine at the middle of its bin has turned by `turn`.
-        across, along = im1 * re - re1 * im, re1 * re + im1 * im
-        real = (along * self.cos + across * self.sin).clamp(min=1e-9)
-        dev = ((across * self.cos - along * self.sin) / real * (512 / (2 * np.pi))).clamp(-6, 6)
-        delay = ((ren * re + imn * im) / (power + 1e-9)).clamp(-1.5, 1.5)
-        ok = (power > 1e-4).float()
-        w = active[:, ::2][:, :199]
-        weight = masked_mean(ok, w).reshape(-1, 16, 16).sum(2) + 1e-3
-        parts = (dev.abs(), delay.abs(), self.step(dev), self.step(delay))
-        return torch.cat([masked_mean(p * ok, w).reshape(-1, 16, 16).sum(2) / weight for p in parts], 1)
-
-    @staticmethod
-    def step(v):
-        """Size of the steps between neighbouring bins; the last bin stands for itself."""
-        d = (v[:, :, 1:] - v[:, :, :-1]).abs()
-        return torch.cat([d, v[:, :, -1:].abs()], dim=2)
-
-
-class Periodicity(nn.Module):
-    """Strength of the pitch (62 to 400 Hz) in the envelopes of four bands."""
-
-    def __init__(self):
-        super().__init__()
-        n = np.arange(-64, 65)
-        kernels = []
-        for lo, hi in ENVELOPES:
-            ideal = np.sinc(n * (hi - lo) / 16000) * (hi - lo) / 8000 * np.hanning(131)[1:-1]
-            turn = 2 * np.pi * (lo + hi) / 2 * n / 16000
-            kernels += [ideal * np.cos(turn), ideal * np.sin(turn)]
-        keep(self, kernels=np.array(kernels)[:, None])
-        self.register_buffer("dft", dft_matrix(hann(80), 192, 0, 97))
-        f = np.arange(97)[:, None]
-        lags = np.concatenate([[0], np.arange(5, 32)])[None]
-        inverse = np.cos(2 * np.pi * f * lags / 192) * np.where((f == 0) | (f == 96), 1, 2) / 192
-        keep(self, inverse=inverse)
-
-    def forward(self, x, active):
-        y = nn.functional.conv1d(x.unsqueeze(1), self.kernels, stride=8, padding=64)
-        envelope = torch.sqrt(y[:, 0::2] ** 2 + y[:, 1::2] ** 2 + 1e-12)  # [N, 4, 8000]
-        g = frames(envelope.reshape(-1, WINDOW // 8), 80, 20)  # [4N, 397, 80]
-        g = g - g.mean(2, keepdim=True)
-        a = torch.matmul(split_power(torch.matmul(g, self.dft))[2], self.inverse)
-        r = a[:, :, 1:].amax(2) / (a[:, :, 0] + 1e-9)
-        r = r.reshape(-1, 4, 397).transpose(1, 2)
-        w = active[:, :397]
-        z = (r - masked_mean(r, w).unsqueeze(1))
-        s = masked_std(r, w) + 1e-4
-        pairs = [masked_mean((z[:, :, i] * z[:, :, j]).unsqueeze(2), w) / (s[:, i:i + 1] * s[:, j:j + 1])
-                 for i in range(4) for j in range(i + 1, 4)]
-        return torch.cat([masked_mean(r, w), s, *masked_percentiles(r, w, (0.1, 0.9)), *pairs], 1)
 
 
 class Dynamics(nn.Module):
@@ -174,16 +103,3 @@ class Tonal(nn.Module):
         r = torch.stack([(z[:, :2048 - lag] * z[:, lag:]).sum(1) for lag in LAGS], dim=1)
         r = r / ((z * z).sum(1, keepdim=True) + 1e-9)
         return r.reshape(-1, len(LAGS) // 3, 3).amax(2)
-
-
-class Texture(nn.Module):
-    """All of the second family as a dictionary of named [N, K] statistics."""
-
-    def __init__(self):
-        super().__init__()
-        self.phase, self.periodicity, self.dynamics = Phase(), Periodicity(), Dynamics()
-        self.tonal = Tonal()
-
-    def forward(self, x, dft, re, im, power, active, span):
-        return {"phase": self.phase(x, dft, re, im, power, active), "period": self.periodicity(x, active),
-                "short": self.dynamics(x, span), "tonal": self.tonal(x, span)}

@@ -2,7 +2,7 @@
 import numpy as np
 
 import folds
-from classifier import SVM
+from classifier import Pair
 from features import PART, RANDOM, WHOLE
 
 # Weight of a clip's windows in each condition that is trained on.
@@ -31,8 +31,8 @@ def rows(clips, tables, chosen, column="x"):
 
 
 def fit(clips, tables, chosen, column="x"):
-    """A classifier from the chosen clips."""
-    return SVM(*rows(clips, tables, chosen, column))
+    """A pair of classifiers from the chosen clips."""
+    return Pair(*rows(clips, tables, chosen, column))
 
 
 def clip_scores(model, table, chosen, column="x"):
