@@ -16,7 +16,7 @@ import (
 
 // outcome is a judgement as the detector gives it: fake from each threshold on.
 func outcome(kind preprocess.Kind, p float64, thresholds ...float64) judged {
-	j := judged{Kind: kind, Report: &inference.Report{ProbabilityFake: p}, decisions: map[inference.Sensitivity]inference.Decision{}}
+	j := judged{Kind: kind, Report: &inference.Report{ProbabilityFake: p, LogOdds: math.Log(p / (1 - p))}, decisions: map[inference.Sensitivity]inference.Decision{}}
 	for i, s := range inference.Sensitivities() {
 		d := inference.Decision{Threshold: thresholds[i], Verdict: inference.Real}
 		if p >= d.Threshold {
