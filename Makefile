@@ -14,7 +14,7 @@ WORK      ?= .cache/train
 MORE      ?= $(WORK)/more
 TOOLS     := $(if $(XDG_CACHE_HOME),$(XDG_CACHE_HOME),$(HOME)/.cache)/deepfaked/tools
 
-.PHONY: run build test lint vet vuln bench memory-check setup setup-tests train-image train-face train-facedetect train-speech train-test convert-measure convert-parity clean help
+.PHONY: run build test lint vet vuln bench memory-check setup setup-tests train-image train-face train-fusion train-facedetect train-speech train-test convert-measure convert-parity clean help
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -60,6 +60,9 @@ train-image: $(WORK)/venv/ready ## train the picture model on MEDIA and MORE, fr
 
 train-face: $(WORK)/venv/ready ## train the face model on MEDIA and MORE, from WEIGHTS: an hour of one core
 	$(<D)/bin/python scripts/train/face/run.py --data '$(MEDIA)' --more '$(MORE)' --weights '$(WEIGHTS)' --work '$(WORK)' --out models/builtin/face
+
+train-fusion: $(WORK)/venv/ready build ## fit the fusion of the picture models, after train-image and train-face in the same WORK
+	$(<D)/bin/python scripts/train/fusion/run.py --work '$(WORK)' --program bin/deepfaked --out models/builtin/fusion.json
 
 train-facedetect: $(WORK)/venv/ready ## train the face detector on MEDIA and MORE, from WEIGHTS: half an hour of two cores
 	MALLOC_MMAP_THRESHOLD_=4000000000 MALLOC_TRIM_THRESHOLD_=8000000000 $(<D)/bin/python scripts/train/facedetect/run.py --data '$(MEDIA)' --more '$(MORE)' --weights '$(WEIGHTS)' --work '$(WORK)' --out models/builtin/face-detection

@@ -13,15 +13,10 @@ type Decision struct {
 
 // decisions draws the line of every sensitivity, whichever was asked for: who
 // measures a detector needs all of them, and judging is what takes time.
-func (d *Detector) decisions(whole claim, logOdds float64, findings []finding) map[Sensitivity]Decision {
+func decisions(whole claim, e evidence) map[Sensitivity]Decision {
 	out := map[Sensitivity]Decision{}
-	for _, s := range Sensitivities() {
-		thresholds := make([]float64, len(findings))
-		for i, f := range findings {
-			thresholds[i] = taskThreshold(d.judges[f.task], s)
-		}
-		threshold := anyOf(thresholds)
-		verdict, _ := whole.decide(logOdds, threshold)
+	for s, threshold := range e.thresholds {
+		verdict, _ := whole.decide(e.logOdds, threshold)
 		out[s] = Decision{Threshold: whole.probability(threshold), Verdict: verdict}
 	}
 	return out

@@ -19,8 +19,9 @@ type Decoder interface {
 type Parts struct {
 	Decoder   Decoder
 	Scheduler *Scheduler
-	Cards     []models.Card // of the models that the scheduler's executors hold
-	Provider  string        // ONNX Runtime's execution provider, for the report
+	Cards     []models.Card  // of the models that the scheduler's executors hold
+	Fusion    *models.Fusion // of some of them; left out of account where it was fitted with others, and may be nil
+	Provider  string         // ONNX Runtime's execution provider, for the report
 }
 
 // Detector is the one use case of the service: a file in, a verdict out.
@@ -30,7 +31,8 @@ type Detector struct {
 	parts  Parts
 	opts   DetectorOptions
 	judges map[models.Task][]models.Card
-	finder models.Card // of faces
+	finder models.Card    // of faces
+	fusion *models.Fusion // nil: none
 	gate   *gate
 }
 
@@ -51,7 +53,7 @@ func NewDetector(parts Parts, opts DetectorOptions) (*Detector, error) {
 	}
 	finders := judges[models.FaceDetection]
 	finder := finders[len(finders)-1] // an operator's, rather than the built-in one
-	return &Detector{parts: parts, opts: opts, judges: judges, finder: finder, gate: newGate(opts)}, nil
+	return &Detector{parts: parts, opts: opts, judges: judges, finder: finder, fusion: usableFusion(parts.Fusion, parts.Cards), gate: newGate(opts)}, nil
 }
 
 // Detect judges one file. Its errors are *preprocess.Error when the file is at
@@ -96,25 +98,21 @@ func (d *Detector) conclude(req Request, media *preprocess.Media, findings []fin
 			Message: fmt.Sprintf("The %s file holds nothing that can be judged.", media.Format),
 		}
 	}
-	n := len(findings)
-	logOdds, thresholds, lows, highs := make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n)
 	report := Report{
 		Sensitivity: req.Sensitivity, Prior: d.opts.Prior, SHA256: req.SHA256, Format: media.Format, Width: media.Width, Height: media.Height,
 		DurationSeconds: media.Duration.Seconds(), Provider: d.parts.Provider, Timings: took,
 	}
-	for i, f := range findings {
-		logOdds[i], thresholds[i], lows[i], highs[i] = f.logOdds, f.threshold, f.claim.low, f.claim.high
+	for _, f := range findings {
 		report.Findings = append(report.Findings, f.report())
 		report.Models = append(report.Models, used(d.judges[f.task], req.Sensitivity)...)
 	}
-	fused, threshold := anyOf(logOdds), anyOf(thresholds)
-	whole := claim{low: anyOf(lows), high: anyOf(highs), prior: logit(d.opts.Prior)}
-	verdict, confidence := whole.decide(fused, threshold)
-	report.LogOdds = fused
-	report.ProbabilityFake, report.Threshold = whole.probability(fused), whole.probability(threshold)
+	e := fuse(d.weigh(findings))
+	whole := claim{low: e.low, high: e.high, prior: logit(d.opts.Prior)}
+	verdict, confidence := whole.decide(e.logOdds, e.thresholds[req.Sensitivity])
+	report.LogOdds, report.ProbabilityFake = e.logOdds, whole.probability(e.logOdds)
+	report.Threshold = whole.probability(e.thresholds[req.Sensitivity])
 	return Result{
-		Verdict: verdict, Confidence: confidence, Kind: media.Kind, Report: report,
-		Decisions: d.decisions(whole, fused, findings),
+		Verdict: verdict, Confidence: confidence, Kind: media.Kind, Report: report, Decisions: decisions(whole, e),
 	}, nil
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"strconv"
 	"strings"
 	"time"
 
@@ -105,7 +106,7 @@ func defaults() kong.Vars {
 	return kong.Vars{
 		"listen": c.Listen, "data": c.Data, "provider": c.Provider,
 		"log_level": c.Log.Level, "log_format": c.Log.Format,
-		"deadline": short(c.Deadline), "drain": short(c.Drain),
+		"deadline": short(c.Deadline), "drain": short(c.Drain), "workers": strconv.Itoa(c.Jobs.Workers),
 	}
 }
 

@@ -59,7 +59,11 @@ func openEngine(ctx context.Context, cfg config.Config, logger *slog.Logger) (_ 
 	for _, m := range loaded {
 		e.cards = append(e.cards, m.Card)
 	}
-	parts := inference.Parts{Decoder: pool, Scheduler: scheduler, Cards: e.cards, Provider: e.provider}
+	fusion, err := models.BuiltinFusion()
+	if err != nil {
+		return nil, err
+	}
+	parts := inference.Parts{Decoder: pool, Scheduler: scheduler, Cards: e.cards, Fusion: fusion, Provider: e.provider}
 	opts := inference.DefaultDetectorOptions()
 	opts.Parallel, opts.Prior = 2*children(cfg), cfg.Prior
 	e.detector, err = inference.NewDetector(parts, opts)

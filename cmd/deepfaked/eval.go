@@ -10,6 +10,7 @@ import (
 	"syscall"
 
 	"deepfaked/internal/chart"
+	"deepfaked/internal/config"
 )
 
 type evalCommand struct {
@@ -29,6 +30,7 @@ func (c *evalCommand) run(ctx context.Context, to streams) error {
 	if err != nil {
 		return err
 	}
+	cfg.Prior = config.Default().Prior // both classes weigh the same here, whatever a service expects
 	files, err := findLabelled(c.Folder)
 	if err != nil {
 		return err

@@ -184,7 +184,7 @@ func TestPullNeedsTheLicence(t *testing.T) {
 	s.refused(t, exitFailed, "licence MIT of aasist", "--accept-licence")
 	assert.Contains(t, s.out, "EER 0.83 %")
 	call(t, "models", "pull", "--data", t.TempDir(), "asist").refused(t, exitFailed, "did you mean aasist")
-	call(t, "models", "pull", "--data", t.TempDir(), "yunet").refused(t, exitFailed, "yunet", "nothing converts it")
+	call(t, "models", "pull", "--data", t.TempDir(), "lrnet").refused(t, exitFailed, "lrnet", "its task is")
 }
 
 // TestPullAdapts: the entries that are published as ONNX become models without

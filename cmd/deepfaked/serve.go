@@ -22,6 +22,8 @@ type serveFlags struct {
 	engineFlags
 	Log         logFlags       `embed:"" prefix:"log-"`
 	Listen      *string        `env:"DEEPFAKED_LISTEN" placeholder:"ADDR" help:"host:port to serve on; port 0 takes a free one, which the first log line names (default: ${listen})."`
+	Workers     *int           `env:"DEEPFAKED_WORKERS" placeholder:"N" help:"Jobs analysed at the same time; 0 accepts jobs and leaves them for a later start (default: ${workers})."`
+	Redis       *string        `env:"DEEPFAKED_REDIS" placeholder:"URL" help:"Redis in which several processes count requests together, redis://HOST:PORT/DATABASE (default: each counts its own)."`
 	Deadline    *time.Duration `env:"DEEPFAKED_DEADLINE" placeholder:"TIME" help:"Longest analysis that a client waits for (default: ${deadline})."`
 	Drain       *time.Duration `env:"DEEPFAKED_DRAIN" placeholder:"TIME" help:"How long what still runs may go on when the service is told to stop (default: ${drain})."`
 	KeepUploads *bool          `name:"keep-uploads" env:"DEEPFAKED_KEEP_UPLOADS" help:"Keep every analysed upload in the data folder (default: uploads are deleted)."`
@@ -37,6 +39,8 @@ func (c *serveFlags) settings() (config.Config, error) {
 	set(&cfg.Log.Format, c.Log.Format)
 	set(&cfg.Listen, c.Listen)
 	set(&cfg.Data, c.Data)
+	set(&cfg.Jobs.Workers, c.Workers)
+	set(&cfg.Redis, c.Redis)
 	set(&cfg.Deadline, c.Deadline)
 	set(&cfg.Drain, c.Drain)
 	set(&cfg.KeepUploads, c.KeepUploads)

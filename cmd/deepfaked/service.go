@@ -82,11 +82,7 @@ func newService(ctx context.Context, cfg config.Config, logger *slog.Logger) (_ 
 	if s.uploads, err = spool.New(spoolOptions(cfg)); err != nil {
 		return nil, err
 	}
-	limiter, err := account.NewLimiter(account.DefaultLimiterOptions())
-	if err != nil {
-		return nil, err
-	}
-	addresses, err := account.NewLimiter(account.DefaultLimiterOptions())
+	limiter, addresses, err := s.limiters()
 	if err != nil {
 		return nil, err
 	}

@@ -22,8 +22,12 @@ const (
 	clientKey  = "DEEPFAKED_TEST_CLIENT_KEY"
 )
 
-// client reserves and settles until the allowance is used up, and writes a line
-// for each scan that was acknowledged. Every third submission is left behind.
+// clientsEach is how many clients a process is.
+const clientsEach = 16
+
+// client is a process of many clients that reserve and settle until the allowance
+// is used up, and write a line for each scan that was acknowledged. Every third
+// submission is left behind.
 func client(ctx context.Context, data, key string) error {
 	s, err := store.Open(ctx, data, store.DefaultOptions())
 	if err != nil {
@@ -34,6 +38,14 @@ func client(ctx context.Context, data, key string) error {
 	if err != nil {
 		return err
 	}
+	ended := make(chan error, clientsEach)
+	for range clientsEach {
+		go func() { ended <- hammer(ctx, l, key) }()
+	}
+	return <-ended
+}
+
+func hammer(ctx context.Context, l *Ledger, key string) error {
 	for i := 0; ; i++ {
 		a, err := l.Authenticate(ctx, key)
 		if err != nil {
@@ -53,12 +65,13 @@ func client(ctx context.Context, data, key string) error {
 	}
 }
 
-// Processes that are killed at any moment leave books that are right: what they
-// have acknowledged is counted, at most one scan each was counted and not yet
-// acknowledged, and what they held is free again after Recover.
+// 64 clients of one account, in processes that are killed at any moment, leave
+// books that are right: never is more taken than there is, what they have
+// acknowledged is counted, at most one scan of each client was counted and not
+// yet acknowledged, and what they held is free again after Recover.
 func TestProcessesAreKilled(t *testing.T) {
 	t.Parallel()
-	const processes, each = 4, 25
+	const processes, each = 4, 100
 	dir, c := t.TempDir(), at("2026-01-15T12:00:00Z")
 	l := open(t, dir, c)
 	key, err := l.CreateKey(t.Context(), "ann", "starter")
@@ -66,12 +79,15 @@ func TestProcessesAreKilled(t *testing.T) {
 	a, err := l.Authenticate(t.Context(), key.Token)
 	require.NoError(t, err)
 
+	stop, watched := watch(t, l, a, a.Plan.Scans)
 	acknowledged := make(chan string, 3000)
 	var group sync.WaitGroup
 	for range processes {
 		group.Go(func() { kill(t, dir, key.Token, each, acknowledged) })
 	}
 	group.Wait()
+	stop()
+	assert.Positive(t, <-watched, "somebody watched")
 	close(acknowledged)
 
 	n := 0
@@ -86,7 +102,11 @@ func TestProcessesAreKilled(t *testing.T) {
 	require.NoError(t, err)
 	assert.GreaterOrEqual(t, n, processes*each)
 	assert.GreaterOrEqual(t, used, n)
-	assert.LessOrEqual(t, used, n+processes)
+	assert.LessOrEqual(t, used, n+processes*clientsEach)
+	var complete int
+	require.NoError(t, l.store.Reader().QueryRowContext(t.Context(),
+		`SELECT count(*) FROM detections WHERE state = 'complete'`).Scan(&complete))
+	assert.Equal(t, complete, used, "successful detections")
 	assert.GreaterOrEqual(t, reserved, processes*each/3)
 
 	ended, err := l.Recover(t.Context())

@@ -14,6 +14,7 @@ type Config struct {
 	Data        string   `yaml:"data"`        // folder of the database, of added models and of temporary files
 	Provider    string   `yaml:"provider"`    // auto, cpu or cuda
 	Models      []string `yaml:"models"`      // folders of models, besides those built in and added
+	Redis       string   `yaml:"redis"`       // redis://… of the Redis that several processes count requests in; empty: each counts its own
 	ONNXRuntime string   `yaml:"onnxruntime"` // path of the shared library; empty: where set-up put it
 
 	Prior float64 `yaml:"prior"` // share of fakes expected among what is judged

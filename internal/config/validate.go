@@ -32,6 +32,9 @@ func (c Config) validateService() error {
 	if err := validateListen(c.Listen); err != nil {
 		return err
 	}
+	if c.Redis != "" && !slices.ContainsFunc([]string{"redis://", "rediss://", "unix://"}, func(s string) bool { return strings.HasPrefix(c.Redis, s) }) {
+		return fmt.Errorf("redis is %q, it must be an address such as redis://HOST:6379/0", c.Redis)
+	}
 	if c.Data == "" {
 		return fmt.Errorf("data must name a folder")
 	}

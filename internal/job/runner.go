@@ -55,6 +55,7 @@ type Runner struct {
 	deps     Deps
 	opts     Options
 	queue    *river.Client[*sql.Tx]
+	bell     bell
 	started  atomic.Bool
 	closed   atomic.Bool
 	stopping atomic.Bool // jobs are being cut short
@@ -70,11 +71,11 @@ func New(ctx context.Context, deps Deps, opts Options) (*Runner, error) {
 	if err := deps.validate(); err != nil {
 		return nil, err
 	}
-	r := &Runner{deps: deps, opts: opts}
+	r := &Runner{deps: deps, opts: opts, bell: newBell()}
 	if err := migrate(ctx, deps.Store.Writer()); err != nil {
 		return nil, err
 	}
-	queue, err := river.NewClient(riversqlite.New(deps.Store.Writer()), r.config())
+	queue, err := river.NewClient(&driver{riversqlite.New(deps.Store.Writer()), r.bell}, r.config())
 	if err != nil {
 		return nil, fmt.Errorf("jobs: %w", err)
 	}
@@ -97,6 +98,7 @@ func (r *Runner) Submit(ctx context.Context, a account.Account, s account.Submis
 	if err != nil {
 		return errors.Join(err, r.deps.Spool.Discard(t.ID))
 	}
+	r.bell.ring()
 	return nil
 }
 

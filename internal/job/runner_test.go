@@ -140,6 +140,18 @@ func TestQueueIsBounded(t *testing.T) {
 	f.empty()
 }
 
+// The times of a job that has ended can be compared by SQLite, or it would never
+// be forgotten: they were Go's own text once, zone and monotonic clock included.
+func TestTimesAreComparable(t *testing.T) {
+	t.Parallel()
+	f := setup(t, good, options(1))
+	f.ended(f.submit(1)[0])
+	age := -1.0
+	require.NoError(t, f.books.Reader().QueryRowContext(t.Context(),
+		`SELECT julianday('now') - julianday(finalized_at) FROM river_job`).Scan(&age))
+	assert.InDelta(t, 0, age, 1.0/24/60, "days since the end of the job")
+}
+
 // An account without room is refused in the transaction that would have queued
 // the job.
 func TestNoRoom(t *testing.T) {

@@ -72,7 +72,11 @@ func dsn(path string, opts Options, readOnly bool) string {
 		"journal_mode(WAL)",
 		"synchronous(FULL)",
 		"foreign_keys(1)",
-	}}
+	},
+		// The queue keeps times; without this they are Go's own text, which SQLite
+		// can't compare.
+		"_time_format": {"sqlite"},
+	}
 	if readOnly {
 		query.Add("_pragma", "query_only(1)")
 	} else {

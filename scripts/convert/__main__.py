@@ -6,30 +6,40 @@ from pathlib import Path
 
 import torch
 
-from convert import folder
+from convert import folder, yunet
 from convert.errors import ConversionError
 from convert.published import ALL, LEFT_OUT
 
 
+FINDERS = {"yunet": yunet.to_folder}  # of faces: they judge nothing, so nothing is measured of them
+
+
+def converter(name):
+    """The function that makes a folder of the detector of that name."""
+    if name in FINDERS:
+        return FINDERS[name]
+    return lambda source, out: folder.to_folder(chosen(name), source, out)
+
+
 def chosen(name):
-    """The detector of that name."""
+    """The judge of that name."""
     if name in LEFT_OUT:
         raise ConversionError(LEFT_OUT[name])
     if name not in ALL:
-        raise ConversionError(f"There is no detector called {name}; there are {', '.join(ALL)}.")
+        raise ConversionError(f"There is no detector called {name}; there are {', '.join([*ALL, *FINDERS])}.")
     return ALL[name]
 
 
 def main():
     """Converts one detector; says why not in one sentence."""
     parser = argparse.ArgumentParser(prog="convert", description="converts a published detector into a model folder")
-    parser.add_argument("name", help=", ".join(ALL))
+    parser.add_argument("name", help=", ".join([*ALL, *FINDERS]))
     parser.add_argument("--source", required=True, type=Path, help="folder of the published files")
     parser.add_argument("--out", required=True, type=Path, help="folder for model.onnx and card.json")
     options = parser.parse_args()
     torch.set_num_threads(1)
     try:
-        folder.to_folder(chosen(options.name), options.source, options.out)
+        converter(options.name)(options.source, options.out)
     except (ConversionError, OSError) as error:
         sys.exit(str(error))
 

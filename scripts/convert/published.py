@@ -120,6 +120,5 @@ ALL = {
 
 # Published detectors for which the card format has no task.
 LEFT_OUT = {
-    "yunet": "yunet can't be converted: it finds faces and judges nothing, and a card can only describe a model that judges.",
     "lrnet": "lrnet can't be converted: it judges landmarks of a face over many frames, and a card can't describe such rows.",
 }

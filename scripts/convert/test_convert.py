@@ -208,8 +208,9 @@ class Folder(unittest.TestCase):
     def test_failures(self):
         cases = {
             "no such detector": (("nobody", "--source", self.source), "no detector called nobody"),
-            "no task for it": (("yunet", "--source", self.source), "can only describe a model that judges"),
+            "no task for it": (("lrnet", "--source", self.source), "can't describe such rows"),
             "file missing": (("meso4-df", "--source", self.out), "has no Meso4_DF.h5"),
+            "no face finder there": (("yunet", "--source", self.source), "No such file"),
             "never measured": (("classnseg", "--source", self.source), "never measured"),
         }
         for name, (arguments, sentence) in cases.items():

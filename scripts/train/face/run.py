@@ -55,16 +55,22 @@ def floor_of(run, judged):
 
 
 def judge(options, run, judged, made):
-    """The logits of the judged faces and of the blended copies, and that of each clip after encoding; kept for fusions."""
+    """The logits of the judged faces and of the blended copies, and that of each clip after encoding."""
     found = clips.together(measure.headline(judged))
     files = clips.keep_shared(found, options.work / "face-base", YuNet(options.weights / data.DETECTOR))
     scores, blended = (np.array([data.score(run, i) for i in items]) for items in (judged, made))
     encoded = np.array([run(np.load(f)).mean() for f in files])
-    with open(options.work / "scores.jsonl", "w") as file:
-        for item, row in zip(judged, scores):
-            facts = {"path": str(item.path), "sha256": data.digest(item), "repository": item.repository, "generator": item.generator}
-            file.write(json.dumps({**facts, "label": item.label, "face": item.face, "logits": row.tolist()}) + "\n")
     return scores, blended, encoded
+
+
+def keep_scores(options, judged, scores, calibration):
+    """What the model says of every face of the folders of faces, for the fusion with other models."""
+    odds = calibration["scale"] * scores[:, 0] + calibration["bias"]
+    (options.work / f"{NAME}-scores.json").write_text(json.dumps([
+        {"path": str(i.path), "sha256": data.digest(i), "repository": i.repository, "generator": i.generator, "fake": int(i.fake),
+         "log_odds": round(float(o), 4), "logits": row.tolist()}
+        for i, o, row in zip(judged, odds, scores) if i.label.startswith("face")
+    ]))
 
 
 def write_card(options, model, items, judged, dropped, minutes, figures):
@@ -97,6 +103,7 @@ def main():
     scores, blended, encoded = judge(options, export.runner(options.out / "model.onnx"), judged, made)
     figures = measure.measured(judged, scores, made, blended, encoded)
     write_card(options, model, items, judged, dropped, minutes, figures)
+    keep_scores(options, judged, scores, figures[0])
     report = options.report or Path(__file__).with_name("RESULTS.md")
     tables.write(report, f"{NAME} {VERSION}", judged, scores, figures, options.work / "others.npz")
 

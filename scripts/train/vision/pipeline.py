@@ -5,6 +5,7 @@ the model, with SIZE, view, score, seen and check_row.
 """
 
 import copy
+import json
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -151,12 +152,22 @@ def untuned(study, options, items):
     return plain, features
 
 
+def keep_scores(study, work, scored, result, calibration):
+    """The out-of-fold log-odds of every file, for the fusion with other models."""
+    odds = calibration["scale"] * result["scores"][:, 0] + calibration["bias"]
+    study.kept(work, "scores.json").write_text(json.dumps([
+        {"path": str(i.path), "repository": i.repository, "generator": i.generator, "fake": int(i.fake), "log_odds": round(float(o), 4)}
+        for i, o in zip(scored, odds) if not i.made
+    ]))
+
+
 def run(study, options, items, dropped):
     """Everything after gathering; goes on where an earlier run in the same work folder stopped."""
     plain, features = untuned(study, options, items)
     model, minutes = final_model(study, plain, items, features, study.kept(options.work, "model.pt"))
     scored, result = cross_validate(study, plain, items, features, options.work)
     measured = measure(study, items, scored, result)
+    keep_scores(study, options.work, scored, result, measured[0])
     training = {
         "cpu_minutes": round(minutes + float(result["minutes"]), 1), "started_from": card.START,
         "sources": study.data.gather.sources(items), "held_out_dropped": dropped,

@@ -1,0 +1,83 @@
+package inference
+
+import "deepfaked/models"
+
+// evidence is what speaks for one way of being fake: a task, or several that
+// look at the same thing. All is in log-odds at equal priors.
+type evidence struct {
+	logOdds    float64
+	thresholds map[Sensitivity]float64
+	low, high  float64 // what validation supports
+}
+
+// weigh turns findings into evidence. What the fusion was fitted for is one
+// piece of evidence, the rest is one each.
+func (d *Detector) weigh(findings []finding) []evidence {
+	var all []evidence
+	var pictures []finding
+	for _, f := range findings {
+		if d.fusion != nil {
+			if _, fused := d.fusion.Weight(f.task); fused {
+				pictures = append(pictures, f)
+				continue
+			}
+		}
+		all = append(all, d.single(f))
+	}
+	if len(pictures) > 0 {
+		all = append(all, d.together(pictures))
+	}
+	return all
+}
+
+// single is the evidence of one task.
+func (d *Detector) single(f finding) evidence {
+	e := evidence{logOdds: f.logOdds, low: f.claim.low, high: f.claim.high, thresholds: map[Sensitivity]float64{}}
+	for _, s := range Sensitivities() {
+		e.thresholds[s] = taskThreshold(d.judges[f.task], s)
+	}
+	return e
+}
+
+// together is the evidence of the tasks that are fused. One that found nothing to
+// judge, such as a face, says nothing: log-odds of 0.
+func (d *Detector) together(findings []finding) evidence {
+	e := evidence{logOdds: d.fusion.Bias, low: d.fusion.Limits[0], high: d.fusion.Limits[1], thresholds: map[Sensitivity]float64{}}
+	for _, f := range findings {
+		weight, _ := d.fusion.Weight(f.task)
+		e.logOdds += weight * f.logOdds
+	}
+	for _, s := range Sensitivities() {
+		e.thresholds[s] = logit(d.fusion.OperatingPoints[string(s)].Threshold)
+	}
+	return e
+}
+
+// fuse pools exclusive ways of being fake.
+func fuse(all []evidence) evidence {
+	pool := func(of func(evidence) float64) float64 {
+		values := make([]float64, len(all))
+		for i, e := range all {
+			values[i] = of(e)
+		}
+		return anyOf(values)
+	}
+	out := evidence{
+		logOdds: pool(func(e evidence) float64 { return e.logOdds }),
+		low:     pool(func(e evidence) float64 { return e.low }), high: pool(func(e evidence) float64 { return e.high }),
+		thresholds: map[Sensitivity]float64{},
+	}
+	for _, s := range Sensitivities() {
+		out.thresholds[s] = pool(func(e evidence) float64 { return e.thresholds[s] })
+	}
+	return out
+}
+
+// usableFusion is the fusion where it was fitted with the models at hand, else
+// nil: an operator's model next to a built-in one makes its weights meaningless.
+func usableFusion(f *models.Fusion, cards []models.Card) *models.Fusion {
+	if f == nil || !f.Holds(cards) {
+		return nil
+	}
+	return f
+}

@@ -1,0 +1,83 @@
+package inference
+
+import (
+	"math"
+	"testing"
+
+	"deepfaked/models"
+	"deepfaked/preprocess"
+)
+
+// fusion weighs what the test detector's models of pictures say.
+func fusion(version string) *models.Fusion {
+	return &models.Fusion{
+		Schema: 1, Bias: .25, Limits: [2]float64{-3, 1.5},
+		Models: []models.FusedModel{
+			{Task: models.ImageSynthesis, Name: string(models.ImageSynthesis), Version: version, Weight: .5},
+			{Task: models.FaceManipulation, Name: string(models.FaceManipulation), Version: version, Weight: 2},
+		},
+		OperatingPoints: map[string]models.OperatingPoint{
+			"strict": {Threshold: sigmoid(3)}, "balanced": {Threshold: sigmoid(.5)}, "sensitive": {Threshold: sigmoid(.2)},
+		},
+	}
+}
+
+// The tasks that look at a picture are weighed together, and are one of the ways
+// in which a film can be fake.
+func TestFusion(t *testing.T) {
+	t.Parallel()
+	fake := math.Exp(4.0)
+	for _, c := range []struct {
+		name      string
+		fusion    *models.Fusion
+		media     *preprocess.Media
+		boxes     []float32
+		logOdds   float64
+		threshold float64 // log-odds, as it may be told
+	}{
+		{"picture", fusion("1"), media(preprocess.Image, []preprocess.Frame{grey(100, 0)}, nil), noFaces, .25 + .5, .5},
+		{"with a face", fusion("1"), media(preprocess.Image, []preprocess.Frame{grey(100, 0)}, nil), oneFace, .25 + .5 + 2, .5},
+		{"fitted with other models", fusion("2"), media(preprocess.Image, []preprocess.Frame{grey(100, 0)}, nil), oneFace, 1, logit(.7)},
+		{"none", nil, media(preprocess.Image, []preprocess.Frame{grey(100, 0)}, nil), oneFace, 1, logit(.7)},
+		{"sound has no part in it", fusion("1"), media(preprocess.Audio, nil, []preprocess.Window{level(4)}), noFaces, 4, logit(.7)},
+		{
+			"a film with sound", fusion("1"),
+			media(preprocess.Video, []preprocess.Frame{grey(100, 0)}, []preprocess.Window{level(4)}), noFaces,
+			math.Log((math.Exp(.75) + fake) / 2), math.Log((math.Exp(.5) + math.Exp(logit(.7))) / 2),
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			d := newTestDetector(t, c.media, c.boxes)
+			d.fusion = usableFusion(c.fusion, d.parts.Cards)
+			got, err := d.Detect(t.Context(), Request{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if math.Abs(got.Report.LogOdds-c.logOdds) > 1e-3 || math.Abs(logit(got.Report.Threshold)-c.threshold) > 1e-3 {
+				t.Errorf("log-odds of %.4f against %.4f, want %.4f against %.4f",
+					got.Report.LogOdds, logit(got.Report.Threshold), c.logOdds, c.threshold)
+			}
+			if want := c.logOdds >= c.threshold; (got.Verdict == Fake) != want {
+				t.Errorf("the verdict is %s", got.Verdict)
+			}
+		})
+	}
+}
+
+// What is told of fused pictures ends at the limits of the fusion.
+func TestFusionIsLimited(t *testing.T) {
+	t.Parallel()
+	d := newTestDetector(t, media(preprocess.Image, []preprocess.Frame{grey(250, 0)}, nil), oneFace)
+	d.fusion = fusion("1")
+	got, err := d.Detect(t.Context(), Request{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if math.Abs(logit(got.Confidence)-1.5) > 1e-6 {
+		t.Errorf("log-odds of %.4f are told", logit(got.Confidence))
+	}
+	if got.Decisions[Strict].Verdict != Fake { // 6.5 is above 3, though neither may be told
+		t.Error("a limit has moved a verdict")
+	}
+}

@@ -1,0 +1,3 @@
+// Package sharedlimit counts requests for several processes together, in Redis,
+// and for this process alone while Redis is away.
+package sharedlimit

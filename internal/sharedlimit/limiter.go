@@ -1,0 +1,137 @@
+package sharedlimit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"deepfaked/internal/account"
+)
+
+// Options is what a Limiter is made of.
+type Options struct {
+	Redis   redis.Scripter
+	Prefix  string           // begins the keys: it keeps limiters that share a Redis apart
+	Window  time.Duration    // of counting, as in Local; Redis counts milliseconds
+	Local   *account.Limiter // counts too, and alone while Redis is away
+	Timeout time.Duration    // of one question to Redis, for which a request waits
+	Pause   time.Duration    // after a failure, before Redis is asked again
+	Logger  *slog.Logger
+}
+
+// DefaultOptions fills in all but the dependencies.
+func DefaultOptions() Options {
+	return Options{Prefix: "deepfaked:rate:", Window: time.Minute, Timeout: 250 * time.Millisecond, Pause: time.Second}
+}
+
+// Validate names the first field that makes no sense.
+func (o Options) Validate() error {
+	switch {
+	case o.Redis == nil || o.Local == nil || o.Logger == nil:
+		return errors.New("shared limiter: Redis, the local limiter and the logger must be set")
+	case o.Prefix == "":
+		return errors.New("shared limiter: prefix must be set")
+	case o.Window < time.Millisecond:
+		return errors.New("shared limiter: window must be at least a millisecond")
+	case o.Timeout <= 0:
+		return errors.New("shared limiter: timeout must be positive")
+	case o.Pause <= 0:
+		return errors.New("shared limiter: pause must be positive")
+	}
+	return nil
+}
+
+// Limiter answers as account.Limiter does, but counts what all processes with the
+// same Redis and prefix have let through. It is safe for concurrent use.
+type Limiter struct {
+	opts Options
+
+	mu   sync.Mutex
+	away time.Time // of the last failure; zero: Redis answers
+}
+
+// New asks Redis nothing yet: a service starts without it, too. There is nothing
+// to close.
+func New(opts Options) (*Limiter, error) {
+	if err := opts.Validate(); err != nil {
+		return nil, err
+	}
+	return &Limiter{opts: opts}, nil
+}
+
+// count is account.Limiter's window in Redis: it begins with the first request of
+// a key, and a refused one does not prolong it. It answers whether the request is
+// allowed, how many have been in the window, and the milliseconds that are left
+// of it.
+var count = redis.NewScript(`
+local left = redis.call('PTTL', KEYS[1])
+if left <= 0 then
+  redis.call('SET', KEYS[1], 0, 'PX', ARGV[2])
+  left = tonumber(ARGV[2])
+end
+local n = tonumber(redis.call('GET', KEYS[1]))
+if n >= tonumber(ARGV[1]) then
+  return {0, n, left}
+end
+return {1, redis.call('INCR', KEYS[1]), left}`)
+
+// Allow counts one request for key, of which limit are allowed in a window over
+// all processes. While Redis is away the count is this process's own.
+func (l *Limiter) Allow(key string, limit int) account.Decision {
+	local := l.opts.Local.Allow(key, limit) // in step, so that it can take over
+	if l.resting() {
+		return local
+	}
+	shared, err := l.ask(key, limit)
+	l.report(err)
+	if err != nil {
+		return local
+	}
+	return shared
+}
+
+func (l *Limiter) ask(key string, limit int) (account.Decision, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), l.opts.Timeout)
+	defer cancel()
+	answer, err := count.Run(ctx, l.opts.Redis, []string{l.opts.Prefix + key}, limit, l.opts.Window.Milliseconds()).Int64Slice()
+	if err != nil {
+		return account.Decision{}, err
+	}
+	if len(answer) != 3 {
+		return account.Decision{}, fmt.Errorf("redis answered %v", answer)
+	}
+	d := account.Decision{Allowed: answer[0] == 1, Limit: limit, Reset: time.Duration(answer[2]) * time.Millisecond}
+	if d.Allowed {
+		d.Remaining = max(0, limit-int(answer[1]))
+	}
+	return d, nil
+}
+
+// resting says that Redis failed a moment ago: requests don't wait for it one
+// after the other.
+func (l *Limiter) resting() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return !l.away.IsZero() && time.Since(l.away) < l.opts.Pause
+}
+
+// report remembers how Redis is, and tells an operator when that has changed.
+func (l *Limiter) report(err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case err != nil && l.away.IsZero():
+		l.opts.Logger.Warn("redis is away: until it is back, requests are counted by this process alone", "error", err)
+	case err == nil && !l.away.IsZero():
+		l.opts.Logger.Info("redis is back: requests are counted for all processes together")
+	}
+	l.away = time.Time{}
+	if err != nil {
+		l.away = time.Now()
+	}
+}

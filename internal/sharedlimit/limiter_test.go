@@ -1,0 +1,257 @@
+package sharedlimit
+
+import (
+	"bytes"
+	"fmt"
+	"log/slog"
+	"net"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"deepfaked/internal/account"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// limiter is what both of them are.
+type limiter interface {
+	Allow(key string, limit int) account.Decision
+}
+
+// Windows that outlast a test, and one whose end a test waits for.
+const (
+	long  = 10 * time.Minute
+	short = 2 * time.Second
+)
+
+func local(t *testing.T, window time.Duration) *account.Limiter {
+	t.Helper()
+	opts := account.DefaultLimiterOptions()
+	opts.Window = window
+	l, err := account.NewLimiter(opts)
+	require.NoError(t, err)
+	return l
+}
+
+// server is a real Redis on a socket of its own.
+type server struct {
+	t    *testing.T
+	dir  string
+	stop func()
+}
+
+func startRedis(t *testing.T, dir string) *server {
+	t.Helper()
+	if _, err := exec.LookPath("redis-server"); err != nil {
+		t.Skip("redis-server is not there: run scripts/setup --tests")
+	}
+	s := &server{t: t, dir: dir}
+	cmd := exec.CommandContext(t.Context(), "redis-server", "--port", "0", "--unixsocket", s.socket(), "--save", "", "--dir", dir, "--daemonize", "no")
+	require.NoError(t, cmd.Start())
+	s.stop = sync.OnceFunc(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	t.Cleanup(s.stop)
+	client := s.client()
+	require.Eventually(t, func() bool { return client.Ping(t.Context()).Err() == nil }, 30*time.Second, 5*time.Millisecond, "Redis does not start")
+	return s
+}
+
+// socket is short: its length is limited.
+func (s *server) socket() string { return filepath.Join(s.dir, "r") }
+
+func (s *server) client() *redis.Client {
+	c, err := Connect("unix://" + s.socket())
+	require.NoError(s.t, err)
+	s.t.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+func (s *server) limiter(log *bytes.Buffer, window time.Duration) *Limiter {
+	s.t.Helper()
+	opts := DefaultOptions()
+	opts.Redis, opts.Local, opts.Window = s.client(), local(s.t, window), window
+	opts.Timeout, opts.Pause = 10*time.Second, 20*time.Millisecond
+	opts.Logger = slog.New(slog.DiscardHandler)
+	if log != nil {
+		opts.Logger = slog.New(slog.NewTextHandler(log, nil))
+	}
+	l, err := New(opts)
+	require.NoError(s.t, err)
+	return l
+}
+
+// Both limiters give the same answers.
+func TestConformance(t *testing.T) {
+	t.Parallel()
+	for name, one := range map[string]func(*testing.T, time.Duration) limiter{
+		"in memory": func(t *testing.T, window time.Duration) limiter { t.Helper(); return local(t, window) },
+		"in Redis": func(t *testing.T, window time.Duration) limiter {
+			t.Helper()
+			return startRedis(t, t.TempDir()).limiter(nil, window)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			t.Run("counts in a window", func(t *testing.T) { t.Parallel(); countsInAWindow(t, one(t, short)) })
+			l := one(t, long)
+			t.Run("keys are independent", func(t *testing.T) { t.Parallel(); keysAreIndependent(t, l) })
+			t.Run("the plan changes", func(t *testing.T) { t.Parallel(); planChanges(t, l) })
+			t.Run("in parallel", func(t *testing.T) { t.Parallel(); inParallel(t, l) })
+		})
+	}
+}
+
+func countsInAWindow(t *testing.T, l limiter) {
+	t.Helper()
+	start := time.Now()
+	for left := 2; left >= 0; left-- {
+		d := l.Allow("a", 3)
+		assert.Equal(t, []any{true, 3, left}, []any{d.Allowed, d.Limit, d.Remaining})
+		assert.Positive(t, d.Reset)
+		assert.LessOrEqual(t, d.Reset, short)
+	}
+	refused := l.Allow("a", 3)
+	if time.Since(start) > short {
+		t.Skip("the machine is too busy to count within the window")
+	}
+	assert.Equal(t, []any{false, 3, 0}, []any{refused.Allowed, refused.Limit, refused.Remaining})
+	timer := time.NewTimer(refused.Reset + 20*time.Millisecond)
+	defer timer.Stop()
+	l.Allow("a", 3) // one that is refused does not prolong the window
+	<-timer.C
+	d := l.Allow("a", 3)
+	assert.Equal(t, []any{true, 3, 2}, []any{d.Allowed, d.Limit, d.Remaining}, "a new window")
+	assert.Greater(t, d.Reset, short/2)
+}
+
+func keysAreIndependent(t *testing.T, l limiter) {
+	t.Helper()
+	for i := range 50 {
+		assert.True(t, l.Allow(fmt.Sprint("key", i), 1).Allowed)
+	}
+}
+
+func planChanges(t *testing.T, l limiter) {
+	t.Helper()
+	for range 5 {
+		l.Allow("b", 5)
+	}
+	assert.Equal(t, 14, l.Allow("b", 20).Remaining)
+	d := l.Allow("b", 5)
+	assert.Equal(t, []any{false, 5, 0}, []any{d.Allowed, d.Limit, d.Remaining})
+}
+
+func inParallel(t *testing.T, l limiter) {
+	t.Helper()
+	var allowed atomic.Int64
+	var group sync.WaitGroup
+	for range 16 {
+		group.Go(func() {
+			for range 25 {
+				if l.Allow("c", 60).Allowed {
+					allowed.Add(1)
+				}
+			}
+		})
+	}
+	group.Wait()
+	assert.EqualValues(t, 60, allowed.Load())
+}
+
+// Several processes share one allowance, and what has another prefix does not.
+func TestProcessesShare(t *testing.T) {
+	t.Parallel()
+	s := startRedis(t, t.TempDir())
+	a, b, other := s.limiter(nil, long), s.limiter(nil, long), s.limiter(nil, long)
+	other.opts.Prefix = "other:"
+	assert.Equal(t, 1, a.Allow("k", 2).Remaining)
+	assert.Equal(t, 0, b.Allow("k", 2).Remaining)
+	assert.False(t, a.Allow("k", 2).Allowed)
+	assert.True(t, other.Allow("k", 2).Allowed)
+}
+
+// While Redis is away the process goes on from its own count, says so once, and
+// comes back by itself.
+func TestRedisGoesAndComesBack(t *testing.T) {
+	t.Parallel()
+	dir, log := t.TempDir(), &bytes.Buffer{}
+	s := startRedis(t, dir)
+	l := s.limiter(log, long)
+	assert.Equal(t, 2, l.Allow("k", 3).Remaining)
+	s.stop()
+	assert.Equal(t, 1, l.Allow("k", 3).Remaining, "its own count goes on")
+	assert.Equal(t, 0, l.Allow("k", 3).Remaining)
+	assert.False(t, l.Allow("k", 3).Allowed)
+	assert.Equal(t, 1, strings.Count(log.String(), "redis is away"), log.String())
+	startRedis(t, dir)
+	require.Eventually(t, func() bool {
+		l.Allow("other", 1000)
+		return strings.Contains(log.String(), "redis is back")
+	}, 30*time.Second, 30*time.Millisecond, "it has not come back")
+	assert.Equal(t, 1, strings.Count(log.String(), "redis is away"), log.String())
+}
+
+// A service starts without Redis.
+func TestWithoutRedis(t *testing.T) {
+	t.Parallel()
+	s := &server{t: t, dir: t.TempDir()}
+	l := s.limiter(nil, long)
+	assert.Equal(t, 0, l.Allow("k", 1).Remaining)
+	assert.False(t, l.Allow("k", 1).Allowed)
+}
+
+// A Redis that takes a question and does not answer holds a request up for the
+// timeout and no longer, and the next one not at all.
+func TestRedisHangs(t *testing.T) {
+	t.Parallel()
+	s := &server{t: t, dir: t.TempDir()}
+	silent, err := (&net.ListenConfig{}).Listen(t.Context(), "unix", s.socket())
+	require.NoError(t, err)
+	defer func() { _ = silent.Close() }()
+	l := s.limiter(nil, long)
+	l.opts.Timeout, l.opts.Pause = 50*time.Millisecond, time.Minute
+	start := time.Now()
+	assert.True(t, l.Allow("k", 2).Allowed)
+	assert.Greater(t, time.Since(start), 40*time.Millisecond, "it was not asked")
+	assert.Less(t, time.Since(start), 10*time.Second)
+	start = time.Now()
+	assert.True(t, l.Allow("k", 2).Allowed)
+	assert.Less(t, time.Since(start), 40*time.Millisecond)
+}
+
+func TestConnectRefuses(t *testing.T) {
+	t.Parallel()
+	for _, address := range []string{"", "localhost:6379", "http://localhost", "redis://localhost:port"} {
+		_, err := Connect(address)
+		assert.ErrorContains(t, err, "is no address of a Redis", address)
+	}
+}
+
+func TestOptions(t *testing.T) {
+	t.Parallel()
+	s := &server{t: t, dir: t.TempDir()}
+	for name, edit := range map[string]func(*Options){
+		"Redis":   func(o *Options) { o.Redis = nil },
+		"prefix":  func(o *Options) { o.Prefix = "" },
+		"window":  func(o *Options) { o.Window = 0 },
+		"timeout": func(o *Options) { o.Timeout = 0 },
+		"pause":   func(o *Options) { o.Pause = 0 },
+	} {
+		opts := s.limiter(nil, long).opts
+		edit(&opts)
+		_, err := New(opts)
+		assert.ErrorContains(t, err, name)
+	}
+}

@@ -1,0 +1,101 @@
+package models
+
+import (
+	"errors"
+	"math"
+	"testing"
+)
+
+func validFusion() Fusion {
+	return Fusion{
+		Schema: 1, Bias: .1, Limits: [2]float64{-1, 2},
+		Models: []FusedModel{
+			{ImageSynthesis, "a", "1", .8}, {FaceManipulation, "b", "2", 0},
+		},
+		OperatingPoints: validCard().OperatingPoints,
+		Measured:        []Measurement{{Set: "x", AUC: .7, AUCInterval: [2]float64{.6, .8}, EER: .3, Real: 9, Fake: 9}},
+	}
+}
+
+// The built-in fusion must hold for the built-in models, or it is never used.
+func TestBuiltinFusionHolds(t *testing.T) {
+	t.Parallel()
+	f, err := BuiltinFusion()
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := Builtin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var cards []Card
+	for _, m := range all {
+		cards = append(cards, m.Card)
+	}
+	if !f.Holds(cards) {
+		t.Error("it was fitted with other models than those that are built in: run make train-fusion")
+	}
+}
+
+func TestFusionValidate(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		field string
+		spoil func(*Fusion)
+	}{
+		"nothing":             {"", func(*Fusion) {}},
+		"schema":              {"schema", func(f *Fusion) { f.Schema = 2 }},
+		"no models":           {"models", func(f *Fusion) { f.Models = nil }},
+		"a finder":            {"models.1.task", func(f *Fusion) { f.Models[1].Task = FaceDetection }},
+		"no task":             {"models.0.task", func(f *Fusion) { f.Models[0].Task = "smell" }},
+		"two of a task":       {"models.1.task", func(f *Fusion) { f.Models[1].Task = ImageSynthesis }},
+		"negative weight":     {"models.0.weight", func(f *Fusion) { f.Models[0].Weight = -.1 }},
+		"weight not a number": {"models.0.weight", func(f *Fusion) { f.Models[0].Weight = math.NaN() }},
+		"bias":                {"calibration.bias", func(f *Fusion) { f.Bias = math.Inf(1) }},
+		"limits":              {"calibration.limits", func(f *Fusion) { f.Limits = [2]float64{1, 2} }},
+		"level":               {"operating_points.strict", func(f *Fusion) { f.OperatingPoints = nil }},
+		"measured":            {"measured.0.auc", func(f *Fusion) { f.Measured[0].AUC = 7 }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := validFusion()
+			c.spoil(&f)
+			err := f.Validate()
+			if c.field == "" {
+				if err != nil {
+					t.Error(err)
+				}
+				return
+			}
+			var wrong *CardError
+			if !errors.As(err, &wrong) || wrong.Field != c.field {
+				t.Errorf("says %v, want the field %s", err, c.field)
+			}
+		})
+	}
+}
+
+func TestFusionHolds(t *testing.T) {
+	t.Parallel()
+	card := func(task Task, name, version string) Card { return Card{Task: task, Name: name, Version: version} }
+	a, b, speech := card(ImageSynthesis, "a", "1"), card(FaceManipulation, "b", "2"), card(SpeechSynthesis, "s", "3")
+	for name, c := range map[string]struct {
+		cards []Card
+		want  bool
+	}{
+		"its own":              {[]Card{a, b}, true},
+		"and another task":     {[]Card{speech, b, a}, true},
+		"one is missing":       {[]Card{a, speech}, false},
+		"another version":      {[]Card{a, card(FaceManipulation, "b", "3")}, false},
+		"another model":        {[]Card{card(ImageSynthesis, "c", "1"), b}, false},
+		"an operator's beside": {[]Card{a, b, card(FaceManipulation, "c", "1")}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := validFusion()
+			if got := f.Holds(c.cards); got != c.want {
+				t.Errorf("holds: %v", got)
+			}
+		})
+	}
+}

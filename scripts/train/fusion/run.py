@@ -1,0 +1,131 @@
+"""Fits how the log-odds of the models that look at pictures come together.
+
+The scores of a model on its own pictures are out of fold (`deepfaked-MODEL-scores.json`, which the other scripts leave in
+WORK). What the other model says of them is asked of the service itself, with its way of finding faces, and only for
+pictures of repositories which that model was not trained on.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+from sklearn.linear_model import LogisticRegression
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+import reliability
+from vision import figures
+from vision.folds import equal_weights
+
+BUILTIN = Path(__file__).resolve().parents[3] / "models" / "builtin"
+TASKS = {"image": "image-synthesis", "face": "face-manipulation"}
+PICTURES = (".jpg", ".jpeg", ".png", ".webp")
+BATCH = 100  # files of one call of the service
+CONDITION = "clean"
+SET = "repositories that neither model has seen"
+
+
+def arguments():
+    """The options."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--work", required=True, type=Path, help="folder in which the models' scripts left their scores")
+    parser.add_argument("--program", required=True, type=Path, help="deepfaked, built with the models that are fused")
+    parser.add_argument("--out", required=True, type=Path, help="fusion.json")
+    parser.add_argument("--report", type=Path, default=Path(__file__).with_name("RESULTS.md"))
+    return parser.parse_args()
+
+
+def asked(program, paths, work):
+    """Path -> task -> log-odds, by the service."""
+    found = {}
+    for at in range(0, len(paths), BATCH):
+        command = [program, "detect", "--json", "--provider", "cpu", "--data", work / "fusion-data", "--", *paths[at : at + BATCH]]
+        lines = subprocess.run(command, stdout=subprocess.PIPE, text=True).stdout.splitlines()  # files that fail are left out
+        for line in map(json.loads, lines):
+            if "report" in line:
+                found[line["file"]] = {f["task"]: f["log_odds"] for f in line["report"]["findings"]}
+    return found
+
+
+def rows_of(own, other, options):
+    """One dict a picture: what both models say of it, both unseen."""
+    cards = {name: json.loads((BUILTIN / name / "card.json").read_text()) for name in TASKS}
+    known = {s["repository"] for s in cards[other]["training"]["sources"]}
+    scored = json.loads((options.work / f"deepfaked-{own}-scores.json").read_text())
+    scored = [r for r in scored if r["repository"] not in known and r["path"].lower().endswith(PICTURES)]
+    said = asked(options.program, [r["path"] for r in scored], options.work)
+    return [
+        {**r, "own": own, own: r["log_odds"], other: said[r["path"]].get(TASKS[other])} for r in scored if r["path"] in said
+    ]
+
+
+def fit(rows):
+    """Weights and bias. A weight is never negative: then the model knows nothing that helps, and has none."""
+    labels, repositories = np.array([r["fake"] for r in rows]), [r["repository"] for r in rows]
+    weights = equal_weights(labels, repositories) * len(rows)
+    x = np.array([[r[name] or 0.0 for name in TASKS] for r in rows])
+    kept = list(range(len(TASKS)))
+    while True:
+        model = LogisticRegression(C=1e6, max_iter=1000).fit(x[:, kept], labels, sample_weight=weights)
+        if (model.coef_[0] >= 0).all():
+            break
+        kept.pop(int(model.coef_[0].argmin()))
+    found = np.zeros(len(TASKS))
+    found[kept] = model.coef_[0]
+    return found, float(model.intercept_[0]), x @ found + float(model.intercept_[0]), labels, repositories
+
+
+def exclusive(rows):
+    """The rule that holds without a fusion: the mean of the odds of the tasks that had something to judge."""
+    parts = [np.array([r[name] for name in TASKS if r[name] is not None]) for r in rows]
+    return np.array([np.log(np.exp(p).mean()) for p in parts])
+
+
+def compared(rows, odds, labels, repositories):
+    """AUC of each way, on all pictures and on those with a face."""
+    ways = {"image model alone": np.array([r["image"] or 0.0 for r in rows]), "mean of the odds": exclusive(rows), "fused": odds}
+    face = np.array([r["face"] is not None for r in rows])
+    out = []
+    for name, part in (("all", np.ones(len(rows), bool)), ("with a face", face)):
+        names = [r for r, p in zip(repositories, part) if p]
+        for way, scores in ways.items():
+            out.append(figures.measure(labels[part], scores[part], names, f"{name}: {way}", CONDITION))
+    return out
+
+
+def main():
+    """Asks, fits, measures, writes."""
+    options = arguments()
+    rows = rows_of("image", "face", options) + rows_of("face", "image", options)
+    weights, bias, odds, labels, repositories = fit(rows)
+    cards = {name: json.loads((BUILTIN / name / "card.json").read_text()) for name in TASKS}
+    chances = 1 / (1 + np.exp(-odds))
+    plain = {"scale": 1.0, "bias": 0.0}
+    fusion = {
+        "schema": 1,
+        "models": [
+            {"task": TASKS[n], "name": cards[n]["name"], "version": cards[n]["version"], "weight": round(float(w), 4)}
+            for n, w in zip(TASKS, weights)
+        ],
+        "bias": round(bias, 4),
+        "limits": reliability.limits(labels, odds, equal_weights(labels, repositories)),
+        "operating_points": figures.operating_points(labels, chances, repositories),
+        "measured": [figures.measure(labels, odds, repositories, SET, CONDITION, calibration=plain)],
+        "note": "scripts/train/fusion: weights and thresholds are fitted on what is measured, so the figures are a little too good.",
+    }
+    options.out.write_text(json.dumps(fusion, indent=2) + "\n")
+    text = "# Fusion of the picture models: what was measured\n\nWritten by `run.py`.\n\n"
+    text += "| pictures | AUC [95 %] | genuine | fake |\n|---|---|---|---|\n"
+    for m in compared(rows, odds, labels, repositories):
+        text += f"| {m['set']} | {m['auc']:.3f} [{m['auc_interval'][0]:.2f}, {m['auc_interval'][1]:.2f}] | {m['real']} | {m['fake']} |\n"
+    parts = " + ".join(f"{w:.3f} · {TASKS[n]}" for n, w in zip(TASKS, weights))
+    text += f"\nLog-odds = {bias:+.3f} + {parts}; expected calibration error {fusion['measured'][0]['ece']:.2f}.\n"
+    options.report.write_text(text)
+    print(text)
+
+
+if __name__ == "__main__":
+    main()
