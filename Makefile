@@ -58,8 +58,8 @@ setup-tests:
 train-image: $(WORK)/venv/ready ## train the picture model on MEDIA and MORE, from WEIGHTS: an hour of one core
 	MALLOC_MMAP_THRESHOLD_=4000000000 MALLOC_TRIM_THRESHOLD_=8000000000 $(<D)/bin/python scripts/train/image/run.py --data '$(MEDIA)' --more '$(MORE)' --weights '$(WEIGHTS)' --work '$(WORK)' --out models/builtin/image
 
-train-face: $(WORK)/venv/ready ## train the face model on MEDIA, from WEIGHTS: a quarter of an hour
-	$(<D)/bin/python scripts/train/face/run.py --data '$(MEDIA)' --weights '$(WEIGHTS)' --work '$(WORK)' --out models/builtin/face
+train-face: $(WORK)/venv/ready ## train the face model on MEDIA and MORE, from WEIGHTS: half an hour of one core
+	$(<D)/bin/python scripts/train/face/run.py --data '$(MEDIA)' --more '$(MORE)' --weights '$(WEIGHTS)' --work '$(WORK)' --out models/builtin/face
 
 train-fusion: $(WORK)/venv/ready build ## fit the fusion of the picture models, after train-image and train-face in the same WORK
 	$(<D)/bin/python scripts/train/fusion/run.py --work '$(WORK)' --program bin/deepfaked --out models/builtin/fusion.json

@@ -68,14 +68,28 @@ def spoken(data):
     return [Item(c["label"], c["repository"], r) for c, r in zip(clips, rows)], dropped
 
 
+def faces_of(data, work):
+    """The files of the archives that show a face to be judged, -> items, files dropped as held out."""
+    from vision import gather
+
+    archives = ("images2", "faces", "video")
+    gather.unpack(data, work, archives)
+    files, dropped = gather.allowed(
+        [i for i in gather.listed(work, archives) if i.label.startswith("face")], Path(data, "held-out.sha256")
+    )
+    return gather.ranked(files), dropped
+
+
 def seen(data, work, weights):
     """The faces of the archives, -> items, files dropped as held out."""
     trainer(".", "face")
     import data as faces
 
-    found, dropped = faces.load(data, work, weights)
+    files, dropped = faces_of(data, work)
+    found = faces.found([i for i in files if i.rank < faces.MOST], faces.YuNet(weights / faces.DETECTOR))
     crop = lambda pixels, face: faces.face_crop(pixels, face, SIDE, MARGIN)[None]
-    return [Item(i.fake, i.repository, [crop(*c) for c in faces.conditions(i)]) for i in found], dropped
+    rows = lambda i, pixels, face: [crop(*c) for c in faces.conditions(pixels, i.lossy, face)]
+    return [Item(i.fake, i.repository, rows(i, pixels, own[0])) for i, pixels, own in found if own], dropped
 
 
 def spread(items, count):
@@ -109,10 +123,8 @@ def seen_rows(data, work, weights, count):
     import data as faces
     from vision import gather
 
-    gather.unpack(data, work, ("images2",))
-    files = [i for i in gather.listed(work, ("images2",)) if i.label.startswith("face") and i.path.suffix not in gather.CLIPS]
-    files, _ = gather.allowed(files, Path(data, "held-out.sha256"))
+    files = [i for i in faces_of(data, work)[0] if i.path.suffix not in gather.CLIPS]
     some = spread([(i.fake, i.repository, i) for i in files], 3 * count)
-    found = faces.with_faces(gather.store(some, work, "parity-base", faces.SMALLEST), faces.YuNet(weights / faces.DETECTOR))
-    crops = [(i.fake, i.repository, faces.face_crop(np.load(i.base), i.face, SIDE, MARGIN)) for i in found]
+    found = faces.found(some, faces.YuNet(weights / faces.DETECTOR))
+    crops = [(i.fake, i.repository, faces.face_crop(pixels, own[0], SIDE, MARGIN)) for i, pixels, own in found if own]
     return np.stack(spread(crops, count))

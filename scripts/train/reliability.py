@@ -11,9 +11,11 @@ def expected_calibration_error(labels, chances, weights, bins=BINS):
     """The mean distance between P(fake) and the share of fakes, over bins of equal weight.
 
     Naeini, Cooper and Hauskrecht: Obtaining well calibrated probabilities using Bayesian binning, AAAI 2015; with bins
-    of equal mass, which leave none empty.
+    of equal mass, which leave none empty. Items of one P(fake) have no order: each counts as all of them do together.
     """
     labels, chances, weights = (np.asarray(x, float) for x in (labels, chances, weights))
+    _, alike = np.unique(chances, return_inverse=True)
+    labels = (np.bincount(alike, weights * labels) / np.bincount(alike, weights))[alike]
     order = np.argsort(chances, kind="stable")
     labels, chances, weights = labels[order], chances[order], weights[order] / weights.sum()
     middle = np.cumsum(weights) - weights / 2

@@ -15,6 +15,10 @@ class CalibrationError(unittest.TestCase):
         error = reliability.expected_calibration_error([0, 0, 1, 1], [0.2, 0.2, 0.6, 0.6], [1, 1, 1, 1], bins=2)
         self.assertAlmostEqual(error, 0.5 * 0.2 + 0.5 * 0.4)
 
+    def test_equal_chances_have_no_order(self):
+        """Where the same is said of all, it does not matter in which order they come."""
+        self.assertAlmostEqual(reliability.expected_calibration_error([0] * 20 + [1] * 20, [0.5] * 40, np.ones(40)), 0)
+
     def test_weights(self):
         """An item of twice the weight counts like two."""
         twice = reliability.expected_calibration_error([0, 1, 1], [0.1, 0.7, 0.9], [2, 1, 1], bins=4)

@@ -1,81 +1,92 @@
-"""Self-blended faces (Shiohara and Yamasaki, CVPR 2022), from a box and five landmarks.
+"""Self-blended faces (Shiohara and Yamasaki, CVPR 2022), and faces blended into one another.
 
 A face is blended with a slightly changed copy of itself: what is left is the
-trace of blending alone, with no generator's style. The mask is an ellipse over
-the face rather than a hull of 68 landmarks.
+trace of blending alone, with no generator's style. Some are blended with
+another face laid over it by its landmarks, as composites and swaps are.
 """
 
 import cv2
 import numpy as np
 
-
-def ellipse(shape, marks, random):
-    """A soft mask over the face, H×W in [0, 1]; marks are eyes, nose and mouth corners, 5×2."""
-    eyes, mouth = marks[:2].mean(0), marks[3:].mean(0)
-    down = mouth - eyes
-    length, apart = np.linalg.norm(down) + 1e-6, np.linalg.norm(marks[1] - marks[0])
-    centre = eyes + down * random.uniform(0.3, 0.6)
-    axes = (max(apart, 0.6 * length) * random.uniform(0.75, 1.25), length * random.uniform(0.9, 1.5))
-    angle = np.degrees(np.arctan2(down[1], down[0])) - 90 + random.uniform(-8, 8)
-    mask = np.zeros(shape[:2], np.float32)
-    cv2.ellipse(mask, (tuple(map(float, centre)), (2 * float(axes[0]), 2 * float(axes[1])), float(angle)), 1.0, -1)
-    mask = warp(mask, length * 0.12, random)
-    blur = max(1.0, length * random.uniform(0.02, 0.2))
-    mask = cv2.GaussianBlur(mask, (0, 0), blur)
-    return mask / max(1e-6, float(mask.max()))
-
-
-def warp(mask, strength, random):
-    """Moves the border of the mask smoothly in and out."""
-    height, width = mask.shape
-    coarse = random.uniform(-1, 1, (2, 5, 5)).astype(np.float32) * np.float32(strength)
-    field = [cv2.resize(c, (width, height), interpolation=cv2.INTER_CUBIC) for c in coarse]
-    x, y = np.meshgrid(np.arange(width, dtype=np.float32), np.arange(height, dtype=np.float32))
-    return cv2.remap(mask, x + field[0], y + field[1], cv2.INTER_LINEAR)
+from masks import blending_mask
 
 
 def recolour(pixels, random):
-    """Shifts channels, saturation, brightness and contrast a little."""
-    shifted = pixels.astype(np.float32) + random.uniform(-14, 14, 3).astype(np.float32)
-    grey = shifted.mean(2, keepdims=True)
-    shifted = grey + (shifted - grey) * random.uniform(0.75, 1.25)
-    shifted = (shifted - 128) * random.uniform(0.88, 1.12) + 128 + random.uniform(-10, 10)
-    return np.clip(shifted, 0, 255).astype(np.uint8)
+    """Shifts channels, hue, saturation, brightness and contrast, hardly or clearly."""
+    strength = random.uniform(0.3, 1.0)
+    around = lambda width, *size: strength * random.uniform(-width, width, size)
+    mix = np.eye(3) * (1 + around(0.1)) + (around(0.04, 3, 3) if random.rand() < 0.5 else 0)
+    grey = np.full((3, 3), 1 / 3) - np.eye(3)
+    mix = mix @ (np.eye(3) + around(0.3) * grey)
+    offset = 128 - mix @ np.full(3, 128) + around(12) + around(18, 3)
+    return cv2.transform(pixels, np.column_stack([mix, offset]))
 
 
 def resharpen(pixels, random):
-    """Loses resolution or sharpens."""
-    if random.rand() < 0.5:
-        factor = random.uniform(0.35, 0.8)
+    """Loses resolution, sharpens or softens."""
+    kind = random.rand()
+    if kind < 0.5:
+        factor = random.uniform(0.25, 0.8)
         size = [max(8, round(v * factor)) for v in (pixels.shape[1], pixels.shape[0])]
-        small = cv2.resize(pixels, size, interpolation=cv2.INTER_AREA)
-        return cv2.resize(small, (pixels.shape[1], pixels.shape[0]), interpolation=cv2.INTER_CUBIC)
-    soft = cv2.GaussianBlur(pixels, (0, 0), random.uniform(0.8, 2.0))
-    return cv2.addWeighted(pixels, 1.7, soft, -0.7, 0)
+        small = cv2.resize(pixels, size, interpolation=int(random.choice([cv2.INTER_AREA, cv2.INTER_LINEAR, cv2.INTER_NEAREST])))
+        return cv2.resize(small, (pixels.shape[1], pixels.shape[0]), interpolation=int(random.choice([cv2.INTER_LINEAR, cv2.INTER_CUBIC])))
+    soft = cv2.GaussianBlur(pixels, (0, 0), random.uniform(0.6, 2.0))
+    gain = random.uniform(0.3, 1.0) if kind < 0.85 else random.uniform(-0.9, -0.3)
+    return cv2.addWeighted(pixels, 1 + gain, soft, -gain, 0)
 
 
-def shift(pixels, length, random):
-    """Moves and scales by a few per cent about the centre of the picture."""
-    height, width = pixels.shape[:2]
-    factor = random.uniform(0.95, 1.05)
-    offset = random.uniform(-0.06, 0.06, 2) * length
-    matrix = cv2.getRotationMatrix2D((width / 2, height / 2), random.uniform(-2, 2), factor)
-    matrix[:, 2] += offset
-    return cv2.warpAffine(pixels, matrix, (width, height), flags=cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
+def restyle(pixels, random):
+    """A copy in other colours, or another sharpness, or both."""
+    if random.rand() < 0.8:
+        pixels = recolour(pixels, random)
+    return resharpen(pixels, random) if random.rand() < 0.8 else pixels
+
+
+def shift(pixels, marks, random):
+    """Moves and scales by a few per cent about the face."""
+    length = float(np.linalg.norm(marks[3:].mean(0) - marks[:2].mean(0)))
+    centre = tuple(map(float, marks.mean(0)))
+    matrix = cv2.getRotationMatrix2D(centre, random.uniform(-2, 2), random.uniform(0.95, 1.05))
+    matrix[:, 2] += random.uniform(-0.07, 0.07, 2) * length
+    size = (pixels.shape[1], pixels.shape[0])
+    return cv2.warpAffine(pixels, matrix, size, flags=cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
+
+
+def laid_over(other, marks, pixels, target, random):
+    """Another face, with its landmarks, moved onto the target's landmarks and mostly brought to its colours."""
+    matrix = np.linalg.lstsq(np.column_stack([marks, np.ones(5)]), target, rcond=None)[0].T
+    size = (pixels.shape[1], pixels.shape[0])
+    moved = cv2.warpAffine(other, matrix, size, flags=cv2.INTER_LINEAR, borderMode=cv2.BORDER_REFLECT_101).astype(np.float32)
+    low, high = np.floor(target.min(0)).astype(int).clip(0), np.ceil(target.max(0)).astype(int) + 1
+    part, own = (v[low[1] : high[1], low[0] : high[0]].astype(np.float32) for v in (moved, pixels))
+    mean, goal = part.mean((0, 1)), own.mean((0, 1))
+    gain = np.clip(own.std((0, 1)) / (part.std((0, 1)) + 1e-3), 0.6, 1.6)
+    strength = np.float32(random.choice([0.7, 1.0, 1.0]))
+    matched = (moved - mean) * (1 + strength * (gain - 1)) + mean + strength * (goal - mean)
+    return np.clip(matched, 0, 255).astype(np.uint8)
+
+
+def twins(pixels, marks, random, other=None):
+    """A genuine picture and its blended twin; marks are eyes, nose and mouth corners, 5×2.
+
+    Either the inserted copy or the picture it goes into is restyled; where it
+    is the picture, the genuine twin is restyled alike, so that nothing but the
+    blend tells the two apart. other is another face, as (pixels, marks).
+    """
+    outer = inner = pixels
+    if random.rand() < 0.5:
+        inner = restyle(pixels, random)
+    else:
+        outer = restyle(pixels, random)
+    foreign = laid_over(*other, outer, marks, random) if other else None
+    inner = shift(inner, marks, random) if foreign is None else foreign
+    mask = blending_mask(pixels.shape, marks, random)[:, :, None]
+    mixed = outer + (inner.astype(np.float32) - outer) * mask
+    return outer, np.clip(mixed + 0.5, 0, 255).astype(np.uint8)
 
 
 def self_blend(pixels, marks, random):
-    """A self-blended copy of the picture of one face."""
-    length = float(np.linalg.norm(marks[3:].mean(0) - marks[:2].mean(0))) + 1e-6
-    inner, outer = pixels, pixels
-    changed = recolour(pixels, random)
-    if random.rand() < 0.7:
-        changed = resharpen(changed, random)
-    if random.rand() < 0.5:
-        inner = changed
-    else:
-        outer = changed
-    inner = shift(inner, length, random)
-    mask = ellipse(pixels.shape, marks, random) * random.choice([0.5, 0.75, 1.0, 1.0, 1.0])
-    mixed = outer + (inner.astype(np.float32) - outer) * mask[:, :, None]
-    return np.clip(mixed + 0.5, 0, 255).astype(np.uint8)
+    """A self-blended copy of a picture that is left as it is; only the copy is restyled."""
+    inner = shift(restyle(pixels, random), marks, random)
+    mask = blending_mask(pixels.shape, marks, random)[:, :, None]
+    return np.clip(pixels + (inner.astype(np.float32) - pixels) * mask + 0.5, 0, 255).astype(np.uint8)

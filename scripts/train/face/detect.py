@@ -1,4 +1,4 @@
-"""Faces by YuNet: box and five landmarks of the largest face."""
+"""Faces by YuNet: boxes and five landmarks."""
 
 import cv2
 import numpy as np
@@ -7,6 +7,7 @@ import onnxruntime
 STRIDES = (8, 16, 32)
 WORKING = 512  # pixels; the longer side is brought to about this before detection
 CONFIDENT = 0.6
+OVERLAP = 0.3  # intersection over union above which two boxes are of one face
 
 
 class YuNet:
@@ -19,19 +20,22 @@ class YuNet:
         self.session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
         self.outputs = [o.name for o in self.session.get_outputs()]
 
-    def largest(self, pixels):
-        """[x, y, width, height, 5 × (x, y)] of the largest confident face in pixels, or None."""
+    def faces(self, pixels):
+        """[x, y, width, height, 5 × (x, y)] of every confident face in pixels, large and certain ones first."""
         factor = min(WORKING / max(pixels.shape[:2]), 2.0)
         size = [max(32, round(v * factor)) for v in (pixels.shape[1], pixels.shape[0])]
         small = cv2.resize(pixels, size, interpolation=cv2.INTER_AREA if factor < 1 else cv2.INTER_LINEAR)
         small = cv2.copyMakeBorder(small, 0, -size[1] % 32, 0, -size[0] % 32, cv2.BORDER_CONSTANT)
         rows = self.candidates(small)
-        if not len(rows):
-            return None
-        best = rows[np.argmax(rows[:, 2] * rows[:, 3] * rows[:, 14])]
+        rows = rows[np.argsort(-rows[:, 2] * rows[:, 3] * rows[:, 14], kind="stable")]
         # One factor for each axis: rounding makes them differ by a little.
         back = np.tile([pixels.shape[1] / size[0], pixels.shape[0] / size[1]], 7)
-        return (best[:14] * back).tolist()
+        return [(row[:14] * back).tolist() for row in apart(rows)]
+
+    def largest(self, pixels):
+        """The first of faces(), or None."""
+        found = self.faces(pixels)
+        return found[0] if found else None
 
     def candidates(self, pixels):
         """Faces before suppression of duplicates, one row each: box, landmarks, score."""
@@ -48,3 +52,19 @@ class YuNet:
                 points = ((marks.reshape(5, 2) + cell) * stride).ravel()
                 found.append(np.concatenate([centre - extent / 2, extent, points, [score[k]]]))
         return np.array(found).reshape(-1, 15)
+
+
+def apart(rows):
+    """The rows less those that an earlier one overlaps."""
+    kept = []
+    for row in rows:
+        if all(overlap(row, other) <= OVERLAP for other in kept):
+            kept.append(row)
+    return kept
+
+
+def overlap(one, other):
+    """Intersection over union of two boxes."""
+    low, high = np.maximum(one[:2], other[:2]), np.minimum(one[:2] + one[2:4], other[:2] + other[2:4])
+    shared = np.clip(high - low, 0, None).prod()
+    return shared / (one[2] * one[3] + other[2] * other[3] - shared)

@@ -19,7 +19,6 @@ TYPES = {
     tflite.TensorType.UINT8: np.uint8,
     tflite.TensorType.FLOAT32: np.float32,
 }
-FEATURES = 1280  # channels of the last feature map
 
 
 class Convolution(nn.Module):
@@ -57,6 +56,10 @@ class Backbone(nn.Module):
     def forward(self, x):
         """The last feature map."""
         return self.outputs(x)[-1]
+
+    def cut(self, depth):
+        """Keeps the first layers only."""
+        self.layers, self.inputs = self.layers[:depth], self.inputs[:depth]
 
     def outputs(self, x):
         """What every layer gives, x itself first; each takes one earlier output, or adds two of them."""

@@ -27,7 +27,7 @@ def arguments(description):
     parser.add_argument("--weights", required=True, type=Path, help="folder of the published weights")
     parser.add_argument("--work", required=True, type=Path, help="folder for what is made on the way")
     parser.add_argument("--out", required=True, type=Path, help="folder of the model")
-    parser.add_argument("--more", type=Path, help="folder that scripts/train/gather made; pictures only")
+    parser.add_argument("--more", type=Path, help="folder that scripts/train/gather made")
     parser.add_argument("--report", type=Path, help="file for the tables; RESULTS.md beside the script if not given")
     return parser.parse_args()
 

@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
-from vision.backbone import FEATURES, build
+from vision.backbone import build
 
 
 BLOCK = 32  # pixels, side of the blocks that shuffled() moves
@@ -19,13 +19,16 @@ class Detector(nn.Module):
     """Backbone, mean and deviation of feature maps, one linear layer: the log-odds of fake.
 
     The last feature map says what is shown; the outputs of the layers taps,
-    where given, say more about texture.
+    where given, say more about texture. depth is how many layers are kept,
+    all unless given. Log-odds below floor, where given, are raised to it once
+    training is over: finding nothing is then no evidence.
     """
 
-    def __init__(self, weights, size, taps=()):
+    def __init__(self, weights, size, taps=(), depth=None, floor=None):
         super().__init__()
-        self.backbone, self.taps = build(weights, size), taps
-        width = FEATURES + sum(channels(self.backbone, k) for k in taps)
+        self.backbone, self.taps, self.floor = build(weights, size), taps, floor
+        self.backbone.cut(depth or len(self.backbone.layers))
+        width = sum(channels(self.backbone, k) for k in (len(self.backbone.layers) - 1, *taps))
         self.head = nn.Linear(2 * width, 1)
 
     def pooled(self, x):
@@ -35,7 +38,8 @@ class Detector(nn.Module):
 
     def forward(self, x, dropout=0.0):
         """N×3×S×S in [-1, 1] to N log-odds."""
-        return self.head(F.dropout(self.pooled(x), dropout, self.training))[:, 0]
+        logits = self.head(F.dropout(self.pooled(x), dropout, self.training))[:, 0]
+        return logits if self.training or self.floor is None else logits.clamp(min=self.floor)
 
 
 def channels(backbone, layer):

@@ -15,7 +15,7 @@ import cv2
 import numpy as np
 from PIL import Image, ImageFile
 
-from vision.canonical import LONGEST, rgb, shrink
+from vision.canonical import rgb
 
 CLIPS = (".mp4", ".webm", ".mov")
 
@@ -195,24 +195,6 @@ def pictures(item, count=1):
     pixels = still(item)
     if pixels is not None:
         yield item, pixels
-
-
-def store(items, work, folder, shortest, count=1):
-    """Decodes once and keeps the pixels at canonical size as NumPy files."""
-    target = Path(work, folder)
-    target.mkdir(parents=True, exist_ok=True)
-    stored = []
-    for item in items:
-        for one, pixels in pictures(item, count):
-            if min(pixels.shape[:2]) < shortest:
-                continue
-            pixels, smaller = shrink(pixels, LONGEST)
-            one.lossy = one.lossy and not smaller
-            one.base = str(target / f"{len(stored):05d}.npy")
-            np.save(one.base, pixels)
-            stored.append(one)
-    print(f"{len(stored)} pictures, {sum(i.fake for i in stored)} of them fake")
-    return stored
 
 
 def sources(items):

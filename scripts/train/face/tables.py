@@ -1,0 +1,92 @@
+"""RESULTS.md."""
+
+import numpy as np
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import roc_auc_score
+from vision import figures, report
+from vision.folds import equal_weights, folds
+
+import measure
+
+BESIDE = """## Beside other detectors
+
+The same faces for all. The published detectors were trained on FaceForensics++ and other face swaps; version 0.1.0, where it
+is listed, on some of these very faces and sources, so its figure is none of unseen ones. Fusions are logistic regressions,
+out of fold by repository. How much of a figure is the style of a source, the table before this one helps to see.
+
+"""
+HEADER = """# {title}: what was measured
+
+Written by `run.py`. Every face is of a repository that nothing was trained on, and no manipulated face was trained on at
+all. Two figures in a cell: {first} / {second}.
+
+"""
+
+
+def write(path, title, items, scores, measured, others):
+    """All tables; others is the file that compare.py wrote, where there is one."""
+    calibration, points, rows = measured
+    chances = figures.probability(calibration, scores)
+    text = HEADER.format(title=title, first=measure.CONDITIONS[0], second=measure.CONDITIONS[1])
+    text += report.measurements(rows) + "\n" + report.points(points) + "\n" + report.claims(calibration)
+    named = np.array([i.label != "fake" for i in items])
+    for name, fake in (("Fake", 1), ("Genuine", 0)):
+        text += f"\n## {name}\n\n" + report.per_source(*measure.part(items, chances, named), points, fake)
+    text += "\n" + drawn(chances[~named], points)
+    text += "\n## Within a repository\n\n" + within(items, scores)
+    if others.exists():
+        text += "\n" + BESIDE + beside(items, scores, others)
+    path.write_text(text)
+
+
+def drawn(chances, points):
+    """What becomes of faces in pictures that are generated as a whole."""
+    shares = " and ".join(" / ".join(f"{v:.2f}" for v in (chances >= points[k]["threshold"]).mean(0)) for k in ("balanced", "sensitive"))
+    return f"Of {len(chances)} faces in pictures that are generated as a whole, which is another model's task, {shares} are called fake.\n"
+
+
+def within(items, scores):
+    """AUC of each method against the genuine faces of its own repository: what is left without the style of the source."""
+    lines = ["| method | repository | fake | genuine of the same | AUC, clean / as shared |", "|---|---|---|---|---|"]
+    for generator, repository in sorted({(i.generator, i.repository) for i in items if i.label == "face_fake"}):
+        fake = [k for k, i in enumerate(items) if (i.generator, i.repository, i.label) == (generator, repository, "face_fake")]
+        real = [k for k, i in enumerate(items) if i.repository == repository and not i.fake]
+        if real:
+            labels = [0] * len(real) + [1] * len(fake)
+            areas = " / ".join(f"{roc_auc_score(labels, column):.2f}" for column in scores[real + fake].T)
+            lines.append(f"| {generator} | {repository} | {len(fake)} | {len(real)} | {areas} |")
+    return "\n".join(lines) + "\n"
+
+
+def beside(items, scores, path):
+    """AUC of this model, of others, and of their fusions, on the same faces, clean / shared."""
+    with np.load(path) as archive:
+        kept = dict(archive)
+    place = {base: k for k, base in enumerate(kept.pop("base"))}
+    genuine, manipulated, _ = measure.kinds(items)
+    rows = [k for k, i in enumerate(items) if i.base in place and (genuine | manipulated)[k]]
+    chosen, values = [items[k] for k in rows], {"this model": scores[rows]}
+    values |= {name: own[[place[i.base] for i in chosen]] for name, own in kept.items()}
+    fakes, repositories = measure.arrays(chosen)
+    published = {name: own for name, own in values.items() if name in kept and not name.startswith("deepfaked")}
+    values["the published ones, fused"] = fused(chosen, published)
+    values["this model and the published ones, fused"] = fused(chosen, published | {"this model": values["this model"]})
+    lines = ["| detector | AUC [95 %], clean | as shared |", "|---|---|---|"]
+    for name, own in values.items():
+        cells = [figures.measure(fakes, own[:, k], repositories, "", "") for k in range(2)]
+        lines.append(f"| {name} | " + " | ".join(f"{c['auc']:.3f} [{c['auc_interval'][0]:.2f}, {c['auc_interval'][1]:.2f}]" for c in cells) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def fused(items, values):
+    """Log-odds of a logistic regression on the scores, fitted on the other four of five folds by repository."""
+    labels, repositories = measure.arrays(items)
+    fold_of, result = folds(items, measure.FOLDS), np.zeros((len(items), 2))
+    for k in range(2):
+        x = np.column_stack([v[:, k] / v[:, k].std() for v in values.values()])
+        for fold in sorted(set(fold_of)):
+            known = fold_of != fold
+            weights = equal_weights(labels[known], repositories[known]) * known.sum()
+            model = LogisticRegression(C=0.01).fit(x[known], labels[known], sample_weight=weights)
+            result[~known, k] = model.decision_function(x[~known])
+    return result
