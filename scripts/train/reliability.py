@@ -4,7 +4,6 @@ import numpy as np
 
 BINS = 15
 STEP = 0.01  # of the search for limits, in log-odds
-FURTHEST = 12.0  # log-odds; no set here is large enough for more
 
 
 def expected_calibration_error(labels, chances, weights, bins=BINS):
@@ -30,30 +29,31 @@ def effective(weights):
     return float(weights.sum() ** 2 / (weights**2).sum())
 
 
-def limits(labels, log_odds, weights):
+def limits(labels, log_odds, weights, items=None):
     """The log-odds beyond which the set supports no claim, [low, high] with low <= 0 <= high.
 
     The empirical bounds of Vergeer, van Es, de Jongh, Alberink and Stoel: Numerical likelihood ratios outputted by LR
-    systems are often based on extrapolation: when to stop extrapolating? Science & Justice 56 (2016). Each class is
-    given one misleading item more. Somebody who calls fake whatever has odds above t, and pays 1 for a fake missed and
-    t for a false alarm, must then lose less than somebody who does not look (1 for t above 1, else t); the bounds are
-    as far from even odds as that holds without a gap.
+    systems are often based on extrapolation: when to stop extrapolating? Science & Justice 56 (2016). Who decides for
+    fake where the odds exceed t pays misses(t) + t * alarms(t); who never looks pays min(1, t). One genuine item more,
+    called fake at any t, is supposed, and for low likewise one fake missed. high is the largest t up to which, from 1
+    on, looking is nowhere dearer; low is its mirror. Without errors at the extremes they are at most log(n + 1) and at
+    least -log(n + 1), with n the effective number of items; overconfident errors draw them in.
+
+    weights balance the rows. Rows that share one of items, as a file under several conditions, count as one.
     """
     labels, log_odds, weights = np.asarray(labels), np.asarray(log_odds, float), np.asarray(weights, float)
-    ends = []
-    for sign in (1, -1):
-        end = 0.0
-        for t in np.arange(1, FURTHEST / STEP + 1) * STEP * sign:
-            missed = share(log_odds[labels == 1] < t, weights[labels == 1])
-            alarms = share(log_odds[labels == 0] >= t, weights[labels == 0])
-            if missed + np.exp(t) * alarms >= min(1, np.exp(t)):
-                break
-            end = t
-        ends.append(round(float(end), 2))
-    return [ends[1], ends[0]]
+    items = np.arange(len(labels)) if items is None else np.unique(items, return_inverse=True)[1]
+    return [-bound(1 - labels, -log_odds, weights, items), bound(labels, log_odds, weights, items)]
 
 
-def share(wrong, weights):
-    """The weighted share that is wrong, with one wrong item more."""
-    n = effective(weights)
-    return (n * (wrong * weights).sum() / weights.sum() + 1) / (n + 1)
+def bound(labels, log_odds, weights, items):
+    """The upper of the two limits."""
+    together = np.bincount(items[labels == 0], weights[labels == 0])
+    n = effective(together[together > 0])
+    steps = np.arange(0, np.log(n + 1) + STEP, STEP)
+    above = log_odds[:, None] > steps
+    real, fake = weights * (labels == 0), weights * (labels == 1)
+    alarms = (n * (real @ above) / real.sum() + 1) / (n + 1)
+    misses = 1 - (fake @ above) / fake.sum()
+    dear = np.flatnonzero(misses[1:] + np.exp(steps[1:]) * alarms[1:] > 1)
+    return round(float(steps[dear[0] if len(dear) else -1]), 2)

@@ -35,6 +35,19 @@ class CalibrationError(unittest.TestCase):
         self.assertLess(reliability.expected_calibration_error(labels, chances, np.ones(20_000)), 0.02)
         self.assertGreater(reliability.expected_calibration_error(labels, bold, np.ones(20_000)), 0.05)
 
+    def test_weights_and_noise(self):
+        """By hand with one bin, and with labels that are drawn."""
+        label, p = np.array([0, 1] * 50), np.full(100, 0.8)
+        cases = (("as often as told", label, np.where(label, 4.0, 1.0), 0.0), ("too sure", label, np.ones(100), 0.3),
+                 ("always wrong", 0 * label, np.ones(100), 0.8))
+        for name, labels, weight, want in cases:
+            self.assertAlmostEqual(reliability.expected_calibration_error(labels, p, weight, bins=1), want, 6, name)
+        r = np.random.RandomState(0)
+        p = r.rand(60000)
+        honest = reliability.expected_calibration_error((r.rand(60000) < p).astype(int), p, np.ones(60000))
+        self.assertLess(honest, 0.01)
+        self.assertGreater(reliability.expected_calibration_error((r.rand(60000) < 0.5).astype(int), p, np.ones(60000)), 0.2)
+
 
 class Limits(unittest.TestCase):
     """A set of n items supports odds of about n and no more."""
@@ -67,6 +80,31 @@ class Limits(unittest.TestCase):
         labels, log_odds = random.randint(0, 2, 500), random.randn(500) * 3
         low, high = reliability.limits(labels, log_odds, np.ones(500))
         self.assertTrue(-1 < low <= 0 <= high < 1, (low, high))
+
+    def test_counts(self):
+        """As far as the counts go; fewer that weigh, or an error, draw it in; conditions of an item add nothing."""
+        label = np.repeat([0, 1], [99, 19])
+        odds, ones = np.where(label, 9.0, -9.0), np.ones(118)
+        item = np.arange(118)
+        heavy = ones.copy()
+        heavy[:9] = 1e6  # nine items carry the class: Kish counts nine
+        wrong = odds.copy()
+        wrong[0] = 9.0
+        cases = (("as far as the counts go", odds, ones, np.log(20), np.log(100)),
+                 ("few that weigh", odds, heavy, np.log(20), np.log(10)),
+                 ("one sure and wrong", wrong, ones, np.log(20), np.log(50)))
+        for name, told, weight, low, high in cases:
+            found = reliability.limits(label, told, weight, item)
+            self.assertLessEqual(np.abs(np.array(found) - (-low, high)).max(), 0.03, (name, found))
+        twice = reliability.limits(*(np.tile(v, 2) for v in (label, odds, ones, item)))
+        self.assertEqual(twice, reliability.limits(label, odds, ones, item), "conditions of a clip are one item")
+
+    def test_tells_nothing(self):
+        """Scores without meaning support next to nothing."""
+        r = np.random.RandomState(0)
+        label, odds = np.arange(400) % 2, r.normal(0, 3, 400)
+        low, high = reliability.limits(label, odds, np.ones(400), np.arange(400))
+        self.assertTrue(-0.5 < low <= 0 <= high < 0.5, (low, high))
 
 
 if __name__ == "__main__":

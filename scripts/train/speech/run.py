@@ -64,7 +64,7 @@ def measure(clips, tables, facts):
     facts["calibration"] = calibrate.platt(label, score, weight)
     facts["operating_points"] = calibrate.operating_points(label, score, weight, group, facts["calibration"])
     item = np.tile(np.arange(len(clips)), len(calibrate.POOLED))
-    facts["calibration"]["limits"] = calibrate.limits(label, calibrate.odds(facts["calibration"], score), weight, item)
+    facts["calibration"]["limits"] = reliability.limits(label, calibrate.odds(facts["calibration"], score), weight, item)
     facts["drift"] = train.scale_drift(clips, tables, fold, scores["clean"])
     for (m, _), s in zip(measured, scores.values()):  # the conditions come first
         m["ece"] = calibrate.condition_error(clips, facts["calibration"], s)

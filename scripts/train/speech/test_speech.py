@@ -16,7 +16,6 @@ HERE = Path(__file__).resolve().parent
 sys.path.append(str(HERE))  # last: `gather` stays the package beside this folder
 
 import audio  # noqa: E402
-import calibrate  # noqa: E402
 import classifier  # noqa: E402
 import features  # noqa: E402
 import folds  # noqa: E402
@@ -89,45 +88,6 @@ class Views(unittest.TestCase):
         self.assertTrue(all(np.array_equal(x, y) for x, y in zip(first, again)))
         self.assertFalse(np.array_equal(first[0], other[0]))
         self.assertEqual([len(x) for x in first], [audio.WINDOW] * 2)
-
-
-class Calibration(unittest.TestCase):
-    """How far probabilities are from the truth, and how far they may go."""
-
-    def test_error(self):
-        label, p = np.array([0, 1] * 50), np.full(100, 0.8)
-        cases = (("as often as told", label, np.where(label, 4.0, 1.0), 0.0), ("too sure", label, np.ones(100), 0.3),
-                 ("always wrong", 0 * label, np.ones(100), 0.8))
-        for name, labels, weight, want in cases:
-            self.assertAlmostEqual(calibrate.error(labels, p, weight, bins=1), want, 6, name)
-        r = np.random.RandomState(0)
-        p = r.rand(60000)
-        honest = calibrate.error((r.rand(60000) < p).astype(int), p, np.ones(60000))
-        self.assertLess(honest, 0.01)
-        self.assertGreater(calibrate.error((r.rand(60000) < 0.5).astype(int), p, np.ones(60000)), 0.2)
-
-    def test_limits(self):
-        label = np.repeat([0, 1], [99, 19])
-        odds, ones = np.where(label, 9.0, -9.0), np.ones(118)
-        item = np.arange(118)
-        heavy = ones.copy()
-        heavy[:9] = 1e6  # nine items carry the class: Kish counts nine
-        wrong = odds.copy()
-        wrong[0] = 9.0
-        cases = (("as far as the counts go", odds, ones, np.log(20), np.log(100)),
-                 ("few that weigh", odds, heavy, np.log(20), np.log(10)),
-                 ("one sure and wrong", wrong, ones, np.log(20), np.log(50)))
-        for name, told, weight, low, high in cases:
-            found = calibrate.limits(label, told, weight, item)
-            self.assertLessEqual(np.abs(np.array(found) - (-low, high)).max(), 0.03, (name, found))
-        twice = calibrate.limits(*(np.tile(v, 2) for v in (label, odds, ones, item)))
-        self.assertEqual(twice, calibrate.limits(label, odds, ones, item), "conditions of a clip are one item")
-
-    def test_limits_of_what_tells_nothing(self):
-        r = np.random.RandomState(0)
-        label, odds = np.arange(400) % 2, r.normal(0, 3, 400)
-        low, high = calibrate.limits(label, odds, np.ones(400), np.arange(400))
-        self.assertTrue(-0.5 < low <= 0 <= high < 0.5, (low, high))
 
 
 class Classifiers(unittest.TestCase):

@@ -62,13 +62,11 @@ def calibrate(labels, scores, repositories):
 
 
 def limits(labels, scores, repositories, calibration):
-    """The log-odds beyond which the items support no claim: those of the condition that supports least.
-
-    scores is N×conditions: a picture seen twice is still one picture.
-    """
-    weights = equal_weights(labels, repositories)
-    bounds = [reliability.limits(labels, calibration["scale"] * s + calibration["bias"], weights) for s in scores.T]
-    return [max(low for low, _ in bounds), min(high for _, high in bounds)]
+    """The log-odds beyond which the items support no claim; scores is N×conditions, and an item seen twice is still one."""
+    count = scores.shape[1]
+    odds = calibration["scale"] * scores.T.ravel() + calibration["bias"]
+    weights = np.tile(equal_weights(labels, repositories), count)
+    return reliability.limits(np.tile(labels, count), odds, weights, np.tile(np.arange(len(labels)), count))
 
 
 def probability(calibration, scores):
