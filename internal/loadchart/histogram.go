@@ -32,7 +32,7 @@ func Histogram(path, title string, d load.Distribution) error {
 		return err
 	}
 	c := sheet.Blue.NRGBA()
-	fill.LineStyle.Width = 0
+	fill.Width = 0
 	c.A = 90
 	fill.Color = c
 	p.Add(fill, sheet.Line(area, sheet.Blue, vg.Points(.8), nil))
