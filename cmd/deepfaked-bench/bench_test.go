@@ -29,12 +29,13 @@ const (
 type double struct {
 	*httptest.Server
 	uploads atomic.Int64
+	tenth   chan struct{} // is closed by the tenth upload
 	asked   sync.Map
 }
 
 func newDouble(t *testing.T) *double {
 	t.Helper()
-	d := &double{}
+	d := &double{tenth: make(chan struct{})}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /v1/usage", func(w http.ResponseWriter, _ *http.Request) { reply(w, 200, map[string]any{"plan": "pro"}) })
 	mux.HandleFunc("POST /v1/detect", d.detect)
@@ -58,6 +59,9 @@ func reply(w http.ResponseWriter, status int, body map[string]any) {
 
 func (d *double) detect(w http.ResponseWriter, r *http.Request) {
 	n := d.uploads.Add(1)
+	if n == 10 {
+		close(d.tenth)
+	}
 	_, head, err := r.FormFile("file")
 	switch {
 	case err != nil:
@@ -181,16 +185,19 @@ func TestEndedEarly(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		limit, want string
-	}{"by a signal": {"1m", "interrupted"}, "by the limit": {"800ms", "--limit"}} {
+	}{"by a signal": {"1m", "interrupted"}, "by the limit": {"2s", "--limit"}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			d := newDouble(t)
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			if c.limit == "1m" {
-				timer := time.AfterFunc(800*time.Millisecond, cancel)
-				defer timer.Stop()
+				go func() {
+					<-d.tenth
+					cancel()
+				}()
 			}
-			s := call(ctx, "--url", newDouble(t).URL, "--key", key, "--rate", "50", "--warmup", "0s", "--window", "1m", "--limit", c.limit, "--json", "-", picture(t))
+			s := call(ctx, "--url", d.URL, "--key", key, "--rate", "50", "--warmup", "0s", "--window", "1m", "--limit", c.limit, "--json", "-", picture(t))
 			assert.Equal(t, exitFailed, s.code)
 			assert.Contains(t, s.err, c.want)
 			r := understood(t, s.out)

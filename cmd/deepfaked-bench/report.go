@@ -31,7 +31,7 @@ type stepReport struct {
 	Windows    []windowReport           `json:"windows"`
 	Throughput float64                  `json:"throughput"`
 	Goodput    float64                  `json:"goodput"`
-	Requests   int                      `json:"requests"` // each is one of the following five
+	Requests   int                      `json:"requests"` // each is counted in one of the next five
 	Successes  int                      `json:"successes"`
 	Failures   int                      `json:"failures"`
 	Errors     map[string]int           `json:"errors"`

@@ -132,7 +132,7 @@ func unsteady(r *load.Result) string {
 	throughput, latency := r.Spread()
 	begin := fmt.Sprintf("never steady in %d windows, which are all measured", len(r.Windows))
 	if math.IsInf(throughput+latency, 1) {
-		return begin + ": one of the last had no success."
+		return begin + ": one of the last had no success, or none of one mode."
 	}
 	return fmt.Sprintf("%s: in the last, throughput was up to %.0f %% off its mean and median latency %.0f %%; in three in a row 10 %% are allowed.",
 		begin, 100*throughput, 100*latency)

@@ -18,10 +18,10 @@ const (
 // they were due: a refusal is quick, and would flatter. Not safe for concurrent
 // use.
 type Tally struct {
-	Requests   int            // all of them; each is one of the following five
-	Successes  int            //
-	Failures   int            // answered, but not with success
-	Errors     map[string]int // ended without an answer, by what is said of it
+	Requests   int            // all; each of them is counted in one of the next five
+	Successes  int            // answered as they should be
+	Failures   int            // refused; the status says how
+	Errors     map[string]int // failed in another way, by what is said of it
 	Unsent     int            // were due, but no connection was free before sending ended
 	Unfinished int            // went on when the run was ended
 	Good       int            // successes within the time that was asked for
