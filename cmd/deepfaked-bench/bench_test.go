@@ -200,6 +200,7 @@ func TestEndedEarly(t *testing.T) {
 			s := call(ctx, "--url", d.URL, "--key", key, "--rate", "50", "--warmup", "0s", "--window", "1m", "--limit", c.limit, "--json", "-", picture(t))
 			assert.Equal(t, exitFailed, s.code)
 			assert.Contains(t, s.err, c.want)
+			assert.Contains(t, s.err, "too short to tell")
 			r := understood(t, s.out)
 			assert.True(t, r.Interrupted)
 			require.Len(t, r.Steps, 1)

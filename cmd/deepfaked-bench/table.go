@@ -101,6 +101,8 @@ func (s step) remarks() (out []string) {
 	case len(r.Windows) == 0:
 		return []string{"nothing was measured."}
 	case s.plan.Burst > 0:
+	case len(r.Windows) < 3:
+		out = append(out, "too short to tell whether it is steady, which takes three windows.")
 	case r.Steady:
 		out = append(out, fmt.Sprintf("steady after %d windows; the last three are measured.", len(r.Windows)))
 	default:
