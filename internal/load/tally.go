@@ -37,7 +37,7 @@ func newTally() *Tally {
 
 func newHistogram() *hdrhistogram.Histogram { return hdrhistogram.New(1, longest, digits) }
 
-// add counts a request; it is good when it took no longer than slo.
+// add counts a request. A success is good when it took no longer than slo.
 func (t *Tally) add(e event, slo time.Duration) {
 	t.Requests++
 	if e.fate == unsent {
