@@ -22,8 +22,9 @@ help: ## list the targets
 run: build ## set up, build and start the service on LISTEN with its data in DATA
 	@scripts/run '$(LISTEN)' '$(DATA)'
 
-build: setup ## set up and leave bin/deepfaked
+build: setup ## set up and leave bin/deepfaked and bin/deepfaked-bench
 	go build -trimpath -tags $(TAGS) -o bin/deepfaked ./cmd/deepfaked
+	CGO_ENABLED=0 go build -trimpath -o bin/deepfaked-bench ./cmd/deepfaked-bench
 
 test: setup-tests lint vet vuln ## set up and run every check and test
 	scripts/test-setup

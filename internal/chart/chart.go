@@ -3,21 +3,10 @@ package chart
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 
-	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
-	"gonum.org/v1/plot/vg/vgimg"
-
 	"deepfaked/internal/measure"
-)
-
-// Pictures are square.
-const (
-	side = 5 * vg.Inch
-	dots = 160 // an inch
+	"deepfaked/internal/sheet"
 )
 
 // Subject is what is drawn: the files of one medium.
@@ -42,26 +31,14 @@ func (s Subject) Write(dir string) error {
 	if len(s.Ranks.Real)+len(s.Ranks.Fake) == 0 {
 		return nil
 	}
-	err := write(s.histogram(), s.path(dir, "histogram"))
+	err := sheet.Write(s.histogram(), s.path(dir, "histogram"))
 	if len(s.Ranks.Real) == 0 || len(s.Ranks.Fake) == 0 {
 		return err
 	}
-	return errors.Join(err, write(s.roc(), s.path(dir, "roc")), write(s.det(), s.path(dir, "det")),
-		write(s.reliability(), s.path(dir, "reliability")))
+	return errors.Join(err, sheet.Write(s.roc(), s.path(dir, "roc")), sheet.Write(s.det(), s.path(dir, "det")),
+		sheet.Write(s.reliability(), s.path(dir, "reliability")))
 }
 
 func (s Subject) path(dir, what string) string {
 	return filepath.Join(dir, fmt.Sprintf("%s-%s.png", s.Name, what))
-}
-
-func write(p *plot.Plot, path string) (err error) {
-	f, err := os.Create(path)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	canvas := vgimg.NewWith(vgimg.UseWH(side, side), vgimg.UseDPI(dots))
-	p.Draw(draw.Crop(draw.New(canvas), margin, -2*margin, margin, -margin))
-	_, err = vgimg.PngCanvas{Canvas: canvas}.WriteTo(f)
-	return err
 }

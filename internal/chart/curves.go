@@ -7,6 +7,8 @@ import (
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
+
+	"deepfaked/internal/sheet"
 )
 
 // roc is the receiver operating characteristic with the operating points on it.
@@ -17,12 +19,12 @@ func (s Subject) roc() *plot.Plot {
 	for _, c := range s.Ranks.ROC() {
 		points = append(points, plotter.XY{X: c.FPR, Y: c.TPR})
 	}
-	curve := line(points, blue, vg.Points(1.8), nil)
-	p.Add(line(plotter.XYs{{X: 0, Y: 0}, {X: 1, Y: 1}}, grey, vg.Points(.8), dashes[1]), curve)
+	curve := sheet.Line(points, sheet.Blue, vg.Points(1.8), nil)
+	p.Add(sheet.Line(plotter.XYs{{X: 0, Y: 0}, {X: 1, Y: 1}}, sheet.Grey, vg.Points(.8), dashes[1]), curve)
 	low, high := s.Ranks.AUCInterval()
 	p.Legend.Add(fmt.Sprintf("AUC %.3f [%.3f, %.3f]", s.Ranks.AUC(), low, high), curve)
 	s.mark(p, func(fpr, tpr float64) (x, y float64) { return fpr, tpr })
-	corner(p, false, false) // good curves run through the upper left one
+	sheet.Corner(p, false, false) // good curves run through the upper left one
 	return p
 }
 
@@ -50,15 +52,15 @@ func (s Subject) det() *plot.Plot {
 		x, y := place(c.FPR, c.TPR)
 		points = append(points, plotter.XY{X: x, Y: y})
 	}
-	curve := line(points, blue, vg.Points(1.8), nil)
+	curve := sheet.Line(points, sheet.Blue, vg.Points(1.8), nil)
 	ticks := deviates(max(genuine, fakes))
 	low, high := ticks[0].Value, ticks[len(ticks)-1].Value
-	p.Add(line(plotter.XYs{{X: low, Y: low}, {X: high, Y: high}}, grey, vg.Points(.8), dashes[1]), curve)
+	p.Add(sheet.Line(plotter.XYs{{X: low, Y: low}, {X: high, Y: high}}, sheet.Grey, vg.Points(.8), dashes[1]), curve)
 	p.Legend.Add("EER "+percent(s.Ranks.EER()), curve)
 	s.mark(p, place)
 	p.X.Tick.Marker, p.Y.Tick.Marker = ticks, ticks
 	p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = low, high, low, high
-	corner(p, true, false)
+	sheet.Corner(p, true, false)
 	return p
 }
 

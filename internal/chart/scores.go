@@ -2,12 +2,13 @@ package chart
 
 import (
 	"fmt"
-	"image/color"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+
+	"deepfaked/internal/sheet"
 )
 
 // columns is how many bars a histogram has for each class.
@@ -22,11 +23,11 @@ func (s Subject) reliability() *plot.Plot {
 	for _, b := range s.Chances.Reliability() {
 		points = append(points, plotter.XY{X: b.Predicted, Y: b.Fake})
 	}
-	curve := line(points, blue, vg.Points(1.2), nil)
-	tenths := &plotter.Scatter{XYs: points, GlyphStyle: draw.GlyphStyle{Color: blue, Radius: vg.Points(4), Shape: draw.CircleGlyph{}}}
-	p.Add(line(plotter.XYs{{X: 0, Y: 0}, {X: 1, Y: 1}}, grey, vg.Points(.8), dashes[1]), curve, tenths)
+	curve := sheet.Line(points, sheet.Blue, vg.Points(1.2), nil)
+	tenths := &plotter.Scatter{XYs: points, GlyphStyle: draw.GlyphStyle{Color: sheet.Blue.NRGBA(), Radius: vg.Points(4), Shape: draw.CircleGlyph{}}}
+	p.Add(sheet.Line(plotter.XYs{{X: 0, Y: 0}, {X: 1, Y: 1}}, sheet.Grey, vg.Points(.8), dashes[1]), curve, tenths)
 	p.Legend.Add(fmt.Sprintf("ECE %.3f", s.Chances.ECE()), curve, tenths)
-	corner(p, true, true)
+	sheet.Corner(p, true, true)
 	return p
 }
 
@@ -40,8 +41,8 @@ func (s Subject) histogram() *plot.Plot {
 	for _, class := range []struct {
 		name   string
 		scores []float64
-		colour color.NRGBA
-	}{{"genuine", s.Chances.Real, blue}, {"fake", s.Chances.Fake, red}} {
+		colour sheet.Colour
+	}{{"genuine", s.Chances.Real, sheet.Blue}, {"fake", s.Chances.Fake, sheet.Red}} {
 		if len(class.scores) == 0 {
 			continue
 		}
@@ -51,17 +52,18 @@ func (s Subject) histogram() *plot.Plot {
 	}
 	top := p.Y.Max * 1.05
 	for i, o := range s.Points {
-		edge := line(plotter.XYs{{X: o.Threshold, Y: 0}, {X: o.Threshold, Y: top}}, grey, vg.Points(1), dashes[i])
+		edge := sheet.Line(plotter.XYs{{X: o.Threshold, Y: 0}, {X: o.Threshold, Y: top}}, sheet.Grey, vg.Points(1), dashes[i])
 		p.Add(edge)
 		p.Legend.Add(fmt.Sprintf("%s: from %.3f on", o.Name, o.Threshold), edge)
 	}
 	p.Y.Max = top * 1.4 // leaves room for the legend
-	corner(p, true, true)
+	sheet.Corner(p, true, true)
 	return p
 }
 
 // distribution is the share of the scores in each column.
-func distribution(scores []float64, c color.NRGBA) *plotter.Histogram {
+func distribution(scores []float64, colour sheet.Colour) *plotter.Histogram {
+	c := colour.NRGBA()
 	bars := &plotter.Histogram{Width: 1. / columns, LineStyle: draw.LineStyle{Color: c, Width: vg.Points(.8)}}
 	c.A = 90 // both classes are seen where they overlap
 	bars.FillColor = c

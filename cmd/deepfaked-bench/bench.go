@@ -1,0 +1,133 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"deepfaked/internal/footprint"
+	"deepfaked/internal/load"
+)
+
+// step is what one load came to.
+type step struct {
+	plan   load.Plan
+	result *load.Result
+}
+
+// run measures and reports. A second signal ends it at once.
+func (c *cli) run(ctx context.Context, stdout, stderr io.Writer) error {
+	plans, err := c.plans()
+	if err != nil {
+		return err
+	}
+	files, err := gather(c.Files, stderr)
+	if err != nil {
+		return usageError{err}
+	}
+	mix, err := newMix(files, c.Mix, c.Seed)
+	if err != nil {
+		return usageError{err}
+	}
+	s, err := newService(c.URL, c.Key, c.Mode, mix, max(c.Connections, c.Clients, c.Burst))
+	if err != nil {
+		return usageError{err}
+	}
+	defer s.close()
+	if err := c.prepare(); err != nil {
+		return usageError{err}
+	}
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, stop)
+	ctx, cancel := context.WithTimeout(ctx, c.Limit)
+	defer cancel()
+	if err := s.probe(ctx, c.Timeout); err != nil {
+		return err
+	}
+	steps, err := measure(ctx, plans, s.next, stderr)
+	return errors.Join(err, c.report(steps, files, stdout, stderr), verdict(ctx, steps))
+}
+
+// prepare finds out what can't be written before the long wait, not after it.
+func (c *cli) prepare() error {
+	if c.PID != 0 {
+		if _, err := footprint.Read(c.PID); err != nil {
+			return err
+		}
+	}
+	if c.JSON != "" && c.JSON != "-" {
+		f, err := os.OpenFile(c.JSON, os.O_WRONLY|os.O_CREATE, 0o600)
+		if err != nil {
+			return err
+		}
+		if err := f.Close(); err != nil {
+			return err
+		}
+	}
+	if c.Plots != "" {
+		return os.MkdirAll(c.Plots, 0o750)
+	}
+	return nil
+}
+
+func measure(ctx context.Context, plans []load.Plan, source load.Source, stderr io.Writer) (steps []step, err error) {
+	for _, p := range plans {
+		_, _ = fmt.Fprintf(stderr, "deepfaked-bench: %s\n", announcement(p))
+		r, err := load.Run(ctx, p, source)
+		if err != nil {
+			return steps, err
+		}
+		steps = append(steps, step{p, r})
+		if r.Interrupted {
+			break
+		}
+	}
+	return steps, nil
+}
+
+func announcement(p load.Plan) string {
+	if p.Burst > 0 {
+		return fmt.Sprintf("a burst of %d requests after a warm-up of %v", p.Burst, p.Warmup)
+	}
+	return fmt.Sprintf("%s: a warm-up of %v, then up to %d windows of %v", named(p), p.Warmup, p.Windows, p.Window)
+}
+
+// named is the load in a few words.
+func named(p load.Plan) string {
+	switch {
+	case p.Burst > 0:
+		return fmt.Sprintf("burst of %d", p.Burst)
+	case p.Clients > 0:
+		return fmt.Sprintf("%d clients", p.Clients)
+	}
+	return fmt.Sprintf("%g/s", p.Rate)
+}
+
+// verdict is why the figures are not what was asked for, if so.
+func verdict(ctx context.Context, steps []step) error {
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return errors.New("the time limit ended it (--limit); the report is what was measured until then")
+	}
+	if ctx.Err() != nil {
+		return errors.New("interrupted; the report is what was measured until then")
+	}
+	for _, s := range steps {
+		if s.result.Due().Successes > 0 {
+			return nil
+		}
+	}
+	return errors.New("no request succeeded")
+}
+
+// meter reads the tree of a process.
+func meter(pid int) load.Meter {
+	return func() (load.Reading, error) {
+		u, err := footprint.Read(pid)
+		return load.Reading{CPU: u.CPU, Memory: u.Memory}, err
+	}
+}

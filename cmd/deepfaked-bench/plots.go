@@ -1,0 +1,38 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"deepfaked/internal/load"
+	"deepfaked/internal/loadchart"
+)
+
+// draw makes a histogram for each load and mode, histogram-MODE-LOAD.png, and for
+// ramps latency against load, latency-MODE.png.
+func draw(dir string, steps []step) (err error) {
+	points := map[string][]loadchart.Point{}
+	for _, s := range steps {
+		due := s.result.Due()
+		for _, mode := range due.Modes() {
+			path := filepath.Join(dir, fmt.Sprintf("histogram-%s-%s.png", mode, fileName(s.plan)))
+			err = errors.Join(err, loadchart.Histogram(path, fmt.Sprintf("%s: %s", mode, named(s.plan)), due.Latency(mode)))
+			points[mode] = append(points[mode], loadchart.Point{Rate: s.plan.Rate, Latency: due.Latency(mode)})
+		}
+	}
+	if len(steps) < 2 {
+		return err
+	}
+	for mode, of := range points {
+		path := filepath.Join(dir, fmt.Sprintf("latency-%s.png", mode))
+		err = errors.Join(err, loadchart.Curve(path, mode+": latency against load", of))
+	}
+	return err
+}
+
+// fileName is the load as part of a file's name.
+func fileName(p load.Plan) string {
+	return strings.NewReplacer(" ", "-", "/", "-per-").Replace(named(p))
+}

@@ -1,0 +1,155 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"strconv"
+	"time"
+
+	"deepfaked/internal/load"
+)
+
+// report is the JSON of deepfaked-bench; times are in seconds. Scripts rely on its
+// words.
+type report struct {
+	URL         string         `json:"url"`
+	Mode        string         `json:"mode"`
+	Files       map[string]int `json:"files"` // by kind
+	Seed        uint64         `json:"seed"`
+	SLO         float64        `json:"slo"`
+	Ended       time.Time      `json:"ended"`
+	Interrupted bool           `json:"interrupted"`
+	Steps       []stepReport   `json:"steps"`
+}
+
+type stepReport struct {
+	Load       loadReport               `json:"load"`
+	Steady     bool                     `json:"steady"`   // never of a burst
+	Measured   float64                  `json:"measured"` // what the figures rest on
+	Windows    []windowReport           `json:"windows"`
+	Throughput float64                  `json:"throughput"`
+	Goodput    float64                  `json:"goodput"`
+	Requests   int                      `json:"requests"` // each is counted in one of the next five
+	Successes  int                      `json:"successes"`
+	Failures   int                      `json:"failures"`
+	Errors     map[string]int           `json:"errors"`
+	Unsent     int                      `json:"unsent"`
+	Unfinished int                      `json:"unfinished"`
+	Statuses   map[string]int           `json:"statuses"` // of every answer; jobs have several
+	Latency    map[string]latencyReport `json:"latency"`  // by mode
+	Delay      latencyReport            `json:"delay"`    // of sending
+	Server     *serverReport            `json:"server"`   // null: not asked for, or not to be had
+}
+
+type loadReport struct {
+	Arrivals string  `json:"arrivals"` // poisson, constant, closed or burst
+	Rate     float64 `json:"rate,omitempty"`
+	Clients  int     `json:"clients,omitempty"`
+	Burst    int     `json:"burst,omitempty"`
+}
+
+type windowReport struct {
+	Length     float64            `json:"length"`
+	Throughput float64            `json:"throughput"`
+	Median     map[string]float64 `json:"median"` // by mode
+}
+
+type latencyReport struct {
+	Count int     `json:"count"`
+	Mean  float64 `json:"mean"`
+	P50   float64 `json:"p50"`
+	P90   float64 `json:"p90"`
+	P95   float64 `json:"p95"`
+	P99   float64 `json:"p99"`
+	P999  float64 `json:"p99.9"`
+	Max   float64 `json:"max"`
+}
+
+type serverReport struct {
+	CPU    float64 `json:"cpu_per_success"`
+	Memory int64   `json:"resident_bytes"`
+}
+
+// report writes everything that was asked for.
+func (c *cli) report(steps []step, files []file, stdout, stderr io.Writer) error {
+	r := report{URL: c.URL, Mode: c.Mode, Files: map[string]int{}, Seed: c.Seed, SLO: c.SLO.Seconds(), Ended: time.Now().UTC()}
+	for _, f := range files {
+		r.Files[string(f.kind)]++
+	}
+	for _, s := range steps {
+		r.Steps = append(r.Steps, s.report())
+		r.Interrupted = r.Interrupted || s.result.Interrupted
+	}
+	table := stdout
+	if c.JSON == "-" {
+		table = stderr
+	}
+	err := printTables(table, steps, c.SLO)
+	if c.Plots != "" {
+		err = errors.Join(err, draw(c.Plots, steps))
+	}
+	return errors.Join(err, c.writeJSON(r, stdout))
+}
+
+func (c *cli) writeJSON(r report, stdout io.Writer) error {
+	if c.JSON == "" {
+		return nil
+	}
+	content, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	content = append(content, '\n')
+	if c.JSON == "-" {
+		_, err = stdout.Write(content)
+		return err
+	}
+	return os.WriteFile(c.JSON, content, 0o600)
+}
+
+func (s step) report() stepReport {
+	due := s.result.Due()
+	out := stepReport{
+		Load: loadOf(s.plan), Steady: s.result.Steady, Measured: s.result.Length().Seconds(), Windows: []windowReport{},
+		Requests: due.Requests, Successes: due.Successes, Failures: due.Failures, Errors: due.Errors,
+		Unsent: due.Unsent, Unfinished: due.Unfinished, Statuses: map[string]int{}, Latency: map[string]latencyReport{}, Delay: latencyOf(due.Delay()),
+	}
+	out.Throughput, out.Goodput = s.result.Rates()
+	for _, w := range s.result.Windows {
+		entry := windowReport{w.Length.Seconds(), w.Throughput(), map[string]float64{}}
+		for mode, median := range w.Medians() {
+			entry.Median[mode] = median.Seconds()
+		}
+		out.Windows = append(out.Windows, entry)
+	}
+	for status, n := range due.Statuses {
+		out.Statuses[strconv.Itoa(status)] = n
+	}
+	for _, mode := range due.Modes() {
+		out.Latency[mode] = latencyOf(due.Latency(mode))
+	}
+	if cpu, memory, known := s.result.Cost(); known {
+		out.Server = &serverReport{cpu.Seconds(), memory}
+	}
+	return out
+}
+
+func loadOf(p load.Plan) loadReport {
+	out := loadReport{Arrivals: "constant", Rate: p.Rate, Clients: p.Clients, Burst: p.Burst}
+	switch {
+	case p.Burst > 0:
+		out.Arrivals = "burst"
+	case p.Clients > 0:
+		out.Arrivals = "closed"
+	case p.Poisson:
+		out.Arrivals = "poisson"
+	}
+	return out
+}
+
+func latencyOf(d load.Distribution) latencyReport {
+	at := func(percent float64) float64 { return d.Percentile(percent).Seconds() }
+	return latencyReport{d.Count(), d.Mean().Seconds(), at(50), at(90), at(95), at(99), at(99.9), d.Max().Seconds()}
+}

@@ -1,0 +1,156 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"syscall"
+	"time"
+
+	"deepfaked/api/client"
+	"deepfaked/internal/load"
+)
+
+// The modes of a request.
+const (
+	modeSync  = "sync"
+	modeAsync = "async"
+	modeBoth  = "both"
+)
+
+// pollEvery is how long an asynchronous request waits where the service suggests
+// nothing.
+const pollEvery = 250 * time.Millisecond
+
+// service is the one that is called.
+type service struct {
+	client    *client.Client
+	transport *http.Transport
+	mode      string
+	mix       *mix
+}
+
+// newService makes ready for so many requests at once; it calls nothing.
+func newService(address, key, mode string, m *mix, connections int) (*service, error) {
+	// No proxy: what is measured is the service that was named, and nothing else
+	// may get the load.
+	transport := &http.Transport{MaxIdleConnsPerHost: connections, IdleConnTimeout: time.Minute, ExpectContinueTimeout: time.Second, DisableCompression: true}
+	c, err := client.New(client.Options{BaseURL: address, Key: key, HTTP: &http.Client{
+		Transport:     noting{transport},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}})
+	return &service{c, transport, mode, m}, err
+}
+
+func (s *service) close() { s.transport.CloseIdleConnections() }
+
+// next picks the next request.
+func (s *service) next() load.Call {
+	f := s.mix.pick()
+	if s.mode == modeAsync || s.mode == modeBoth && s.mix.coin() {
+		return func(ctx context.Context) load.Answer { return s.call(ctx, modeAsync, f, s.async) }
+	}
+	return func(ctx context.Context) load.Answer { return s.call(ctx, modeSync, f, s.sync) }
+}
+
+// probe asks for the usage, so that a wrong address or key is told before the long
+// wait.
+func (s *service) probe(ctx context.Context, timeout time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	_, err := s.client.Usage(ctx)
+	var refused *client.Error
+	var unreachable *url.Error
+	if errors.As(err, &unreachable) || errors.As(err, &refused) && refused.Status == http.StatusUnauthorized {
+		return fmt.Errorf("the service can't be measured: %w", err)
+	}
+	return nil
+}
+
+// call notes what comes back on the way.
+func (s *service) call(ctx context.Context, mode string, f file, do func(context.Context, file) (bool, error)) load.Answer {
+	a := load.Answer{Mode: mode}
+	ok, err := do(context.WithValue(ctx, notes{}, &a.Statuses), f)
+	a.OK = ok && err == nil
+	if err != nil {
+		a.Error = short(err)
+	}
+	return a
+}
+
+func (s *service) sync(ctx context.Context, f file) (bool, error) {
+	d, err := s.client.Detect(ctx, f.name, bytes.NewReader(f.content), client.DetectOptions{})
+	return d.Verdict != "", err
+}
+
+// errJob is a job that the service gave up.
+var errJob = errors.New("job failed")
+
+// async submits and asks for the result each time that the service suggests.
+func (s *service) async(ctx context.Context, f file) (bool, error) {
+	d, err := s.client.Submit(ctx, f.name, bytes.NewReader(f.content), client.DetectOptions{})
+	id := d.ID
+	for err == nil && d.Status == client.Processing {
+		if err = pause(ctx, d.RetryAfter); err != nil {
+			break
+		}
+		d, err = s.client.Result(ctx, id)
+		var refused *client.Error
+		if errors.As(err, &refused) && (refused.Status == http.StatusTooManyRequests || refused.Status >= http.StatusInternalServerError) {
+			d.Status, d.RetryAfter, err = client.Processing, refused.RetryAfter, nil
+		}
+	}
+	if err == nil && d.Status == client.Failed {
+		err = errJob
+	}
+	return d.Status == client.Complete, err
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		d = pollEvery
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}
+
+// short names an error in words that can be counted; empty where a status says it.
+func short(err error) string {
+	var refused *client.Error
+	switch {
+	case errors.As(err, &refused):
+		return ""
+	case errors.Is(err, errJob):
+		return errJob.Error()
+	case errors.Is(err, context.DeadlineExceeded):
+		return "timeout"
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return "connection refused"
+	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
+		return "connection reset"
+	}
+	return "no answer that makes sense"
+}
+
+// notes is where a request's context holds the statuses that are noted.
+type notes struct{}
+
+// noting notes the status of each answer.
+type noting struct{ next http.RoundTripper }
+
+func (n noting) RoundTrip(r *http.Request) (*http.Response, error) {
+	resp, err := n.next.RoundTrip(r)
+	if to, ok := r.Context().Value(notes{}).(*[]int); ok && err == nil {
+		*to = append(*to, resp.StatusCode)
+	}
+	return resp, err
+}

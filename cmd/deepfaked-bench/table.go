@@ -1,0 +1,141 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"net/http"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"deepfaked/internal/load"
+)
+
+// lateSending is from when on it is told that requests were sent late.
+const lateSending = 10 * time.Millisecond
+
+// printTables writes how fast the answers came, what became of the requests, and
+// what people need to know about that.
+func printTables(w io.Writer, steps []step, slo time.Duration) error {
+	err := errors.Join(printSpeed(w, steps, slo), printFates(w, steps))
+	for _, s := range steps {
+		for _, remark := range s.remarks() {
+			_, last := fmt.Fprintf(w, "%s: %s\n", named(s.plan), remark)
+			err = errors.Join(err, last)
+		}
+	}
+	return err
+}
+
+func printSpeed(w io.Writer, steps []step, slo time.Duration) error {
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	_, _ = fmt.Fprintf(table, "LOAD\tTHROUGHPUT\tWITHIN %v\tMODE\tP50\tP90\tP95\tP99\tP99.9\tMAX\n", slo)
+	for _, s := range steps {
+		throughput, goodput := s.result.Rates()
+		begin := fmt.Sprintf("%s\t%.4g/s\t%.4g/s", named(s.plan), throughput, goodput)
+		due := s.result.Due()
+		if len(due.Modes()) == 0 {
+			_, _ = fmt.Fprintf(table, "%s\t-\t-\t-\t-\t-\t-\t-\n", begin)
+		}
+		for _, mode := range due.Modes() {
+			l := due.Latency(mode)
+			_, _ = fmt.Fprintf(table, "%s\t%s", begin, mode)
+			for _, percent := range []float64{50, 90, 95, 99, 99.9} {
+				_, _ = fmt.Fprintf(table, "\t%s", people(l.Percentile(percent)))
+			}
+			_, _ = fmt.Fprintf(table, "\t%s\n", people(l.Max()))
+			begin = "\t\t"
+		}
+	}
+	_, _ = fmt.Fprintln(table)
+	return table.Flush()
+}
+
+func printFates(w io.Writer, steps []step) error {
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	_, _ = fmt.Fprintln(table, "LOAD\tREQUESTS\tSUCCEEDED\tANSWERS\tERRORS\tCPU EACH\tMEMORY\tMEASURED")
+	for _, s := range steps {
+		due := s.result.Due()
+		cpu, memory := "-", "-"
+		if each, resident, known := s.result.Cost(); known {
+			cpu, memory = people(each), fmt.Sprintf("%d MiB", resident>>20)
+		}
+		_, _ = fmt.Fprintf(table, "%s\t%d\t%d\t%s\t%s\t%s\t%s\t%v\n", named(s.plan), due.Requests, due.Successes,
+			counts(due.Statuses), counts(due.Errors), cpu, memory, s.result.Length().Round(time.Millisecond))
+	}
+	_, _ = fmt.Fprintln(table)
+	return table.Flush()
+}
+
+// counts is how often there was what.
+func counts[K cmp.Ordered](of map[K]int) string {
+	var parts []string
+	for _, key := range slices.Sorted(maps.Keys(of)) {
+		parts = append(parts, fmt.Sprintf("%v: %d", key, of[key]))
+	}
+	if len(parts) == 0 {
+		return "-"
+	}
+	return strings.Join(parts, ", ")
+}
+
+// people is a duration to three digits.
+func people(d time.Duration) string {
+	unit := time.Nanosecond
+	for unit*1000 <= d {
+		unit *= 10
+	}
+	return d.Round(unit).String()
+}
+
+// remarks are what the figures don't say.
+func (s step) remarks() (out []string) {
+	r := s.result
+	due := r.Due()
+	switch {
+	case len(r.Windows) == 0:
+		return []string{"nothing was measured."}
+	case s.plan.Burst > 0:
+	case len(r.Windows) < 3:
+		out = append(out, "too short to tell whether it is steady, which takes three windows.")
+	case r.Steady:
+		out = append(out, fmt.Sprintf("steady after %d windows; the last three are measured.", len(r.Windows)))
+	default:
+		out = append(out, unsteady(r))
+	}
+	for _, known := range []struct {
+		n    int
+		what string
+	}{
+		{due.Unsent, "requests were due and never sent, as all connections were busy; their latency is missing above."},
+		{due.Unfinished, "requests were given up when the run ended; their latency is missing above."},
+		{due.Statuses[http.StatusTooManyRequests], "answers were 429: a limit of the service was reached; --help says how to lift it."},
+	} {
+		if known.n > 0 {
+			out = append(out, fmt.Sprintf("%d %s", known.n, known.what))
+		}
+	}
+	if late := due.Delay().Percentile(99); late > lateSending {
+		out = append(out, fmt.Sprintf("one request in a hundred was sent %s late or later: all connections or this machine were busy.", people(late)))
+	}
+	if r.MeterError != nil {
+		out = append(out, fmt.Sprintf("processor time and memory are not known: %v.", r.MeterError))
+	}
+	return out
+}
+
+// unsteady says what varied.
+func unsteady(r *load.Result) string {
+	throughput, latency := r.Spread()
+	begin := fmt.Sprintf("never steady in %d windows, which are all measured", len(r.Windows))
+	if math.IsInf(throughput+latency, 1) {
+		return begin + ": one of the last had no success, or none of one mode."
+	}
+	return fmt.Sprintf("%s: in the last, throughput was up to %.0f %% off its mean and median latency %.0f %%; in three in a row 10 %% are allowed.",
+		begin, 100*throughput, 100*latency)
+}

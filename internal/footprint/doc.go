@@ -1,0 +1,3 @@
+// Package footprint reads what a process and its descendants use of a machine,
+// from Linux's /proc.
+package footprint

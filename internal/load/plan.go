@@ -1,0 +1,56 @@
+package load
+
+import (
+	"errors"
+	"math/rand/v2"
+	"time"
+)
+
+// Plan says what load there is and how long it is measured. One of Rate, Clients
+// and Burst is set.
+type Plan struct {
+	Rate    float64 // open loop: requests a second
+	Poisson bool    // open loop: as they come, not evenly
+	Clients int     // closed loop: clients who wait for their answers
+	Burst   int     // requests at once; measured until the last has ended
+
+	Warmup      time.Duration // load that is not measured; before a burst it is one client's
+	Window      time.Duration
+	Windows     int           // most windows; it ends earlier where three are steady
+	SLO         time.Duration // longest latency of a good request
+	Timeout     time.Duration // of a request, from when it is sent
+	Connections int           // open loop: most requests at once
+	Seed        uint64        // of arrivals
+
+	Meter Meter // of the target; may be nil
+}
+
+// Validate says what is wrong with a plan.
+func (p Plan) Validate() error {
+	given := 0
+	for _, set := range []bool{p.Rate != 0, p.Clients != 0, p.Burst != 0} {
+		if set {
+			given++
+		}
+	}
+	switch {
+	case given != 1:
+		return errors.New("one of a rate, a number of clients and a burst must be given")
+	case p.Rate < 0 || p.Rate > 1e6 || p.Clients < 0 || p.Clients > 1e5 || p.Burst < 0 || p.Burst > 1e5:
+		return errors.New("rates go up to 1,000,000 a second, clients and bursts to 100,000")
+	case p.Window <= 0 || p.Windows < 1 || p.Windows > 1000:
+		return errors.New("there must be 1 to 1,000 windows, and they must last")
+	case p.Warmup < 0 || p.SLO <= 0 || p.Timeout <= 0:
+		return errors.New("the warm-up must not be negative, and the time limits must be positive")
+	case p.Connections < 1:
+		return errors.New("there must be a connection")
+	}
+	return nil
+}
+
+func (p Plan) gaps() Gaps {
+	if p.Poisson {
+		return Poisson(p.Rate, rand.New(rand.NewPCG(p.Seed, 0))) //nolint:gosec // a load that can be repeated needs no secrecy
+	}
+	return Constant(p.Rate)
+}

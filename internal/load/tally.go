@@ -1,0 +1,110 @@
+package load
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+)
+
+// What histograms hold: microseconds to three digits, up to an hour.
+const (
+	longest = int64(time.Hour / time.Microsecond)
+	digits  = 3
+)
+
+// Tally counts requests. Latencies are those of successes, from the moment when
+// they were due: a refusal is quick, and would flatter. Not safe for concurrent
+// use.
+type Tally struct {
+	Requests   int            // all; each of them is counted in one of the next five
+	Successes  int            // answered as they should be
+	Failures   int            // refused; the status says how
+	Errors     map[string]int // failed in another way, by what is said of it
+	Unsent     int            // were due, but no connection was free before sending ended
+	Unfinished int            // went on when the run was ended
+	Good       int            // successes within the time that was asked for
+	Statuses   map[int]int    // HTTP answers; a request may have had several
+
+	latency map[string]*hdrhistogram.Histogram // by mode
+	delay   *hdrhistogram.Histogram            // from due to sent
+}
+
+func newTally() *Tally {
+	return &Tally{Errors: map[string]int{}, Statuses: map[int]int{}, latency: map[string]*hdrhistogram.Histogram{}, delay: newHistogram()}
+}
+
+func newHistogram() *hdrhistogram.Histogram { return hdrhistogram.New(1, longest, digits) }
+
+// add counts a request. A success is good when it took no longer than slo.
+func (t *Tally) add(e event, slo time.Duration) {
+	t.Requests++
+	if e.fate == unsent {
+		t.Unsent++
+		return
+	}
+	put(t.delay, e.sent.Sub(e.due))
+	for _, status := range e.Statuses {
+		t.Statuses[status]++
+	}
+	switch took := e.done.Sub(e.due); {
+	case e.fate == unfinished:
+		t.Unfinished++
+	case e.OK:
+		t.Successes++
+		if took <= slo {
+			t.Good++
+		}
+		put(t.of(e.Mode), took)
+	case e.Error != "":
+		t.Errors[e.Error]++
+	default:
+		t.Failures++
+	}
+}
+
+func (t *Tally) of(mode string) *hdrhistogram.Histogram {
+	h, ok := t.latency[mode]
+	if !ok {
+		h = newHistogram()
+		t.latency[mode] = h
+	}
+	return h
+}
+
+// put records a duration, within what the histogram holds.
+func put(h *hdrhistogram.Histogram, d time.Duration) {
+	_ = h.RecordValue(min(max(d.Microseconds(), 1), longest)) // fails only beyond these bounds
+}
+
+// merge adds another tally to this one.
+func (t *Tally) merge(o *Tally) {
+	t.Requests += o.Requests
+	t.Successes += o.Successes
+	t.Failures += o.Failures
+	t.Unsent += o.Unsent
+	t.Unfinished += o.Unfinished
+	t.Good += o.Good
+	for status, n := range o.Statuses {
+		t.Statuses[status] += n
+	}
+	for what, n := range o.Errors {
+		t.Errors[what] += n
+	}
+	for mode, h := range o.latency {
+		t.of(mode).Merge(h)
+	}
+	t.delay.Merge(o.delay)
+}
+
+// Modes are those with a success, in alphabetical order.
+func (t *Tally) Modes() []string { return slices.Sorted(maps.Keys(t.latency)) }
+
+// Latency is the distribution of a mode's latencies. It must not be called for a
+// mode without a success.
+func (t *Tally) Latency(mode string) Distribution { return Distribution{t.latency[mode]} }
+
+// Delay is how late requests were sent: for want of a connection, or because this
+// machine was busy.
+func (t *Tally) Delay() Distribution { return Distribution{t.delay} }
