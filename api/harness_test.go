@@ -138,6 +138,34 @@ func widePlans() []account.Plan {
 	return plans
 }
 
+// emptyBooks is a database with all its tables, made once: under the race
+// detector that takes longer than most tests.
+var emptyBooks = sync.OnceValues(func() ([]byte, error) {
+	data, err := os.MkdirTemp("", "deepfaked-api-test-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = os.RemoveAll(data) }()
+	books, err := store.Open(context.Background(), data, store.DefaultOptions())
+	if err != nil {
+		return nil, err
+	}
+	if err := errors.Join(job.Migrate(context.Background(), books), books.Close()); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(filepath.Join(data, store.FileName))
+})
+
+// newData is a data folder with a database of its own.
+func newData(t testing.TB) string {
+	t.Helper()
+	data := t.TempDir()
+	books, err := emptyBooks()
+	must(t, err)
+	must(t, os.WriteFile(filepath.Join(data, store.FileName), books, 0o600))
+	return data
+}
+
 func setup(t testing.TB, cfg config) *service {
 	t.Helper()
 	if cfg.plans == nil {
@@ -149,7 +177,7 @@ func setup(t testing.TB, cfg config) *service {
 	if cfg.jobs.Workers == 0 {
 		cfg.jobs = jobOptions(4, 256)
 	}
-	data := t.TempDir()
+	data := newData(t)
 	s := &service{
 		t: t, spoolDir: filepath.Join(data, "spool"), logs: &logs{},
 		clock:    &clock{now: time.Date(2026, 3, 14, 15, 9, 26, 535_897_932, time.UTC)},

@@ -2,7 +2,6 @@ package job
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"log/slog"
 	"time"
@@ -13,6 +12,7 @@ import (
 	"github.com/riverqueue/river/rivertype"
 
 	"deepfaked/inference"
+	"deepfaked/internal/store"
 	"deepfaked/preprocess"
 )
 
@@ -40,9 +40,10 @@ func newDetection(t Task) detection {
 	}
 }
 
-// migrate makes the queue's tables.
-func migrate(ctx context.Context, db *sql.DB) error {
-	migrator, err := rivermigrate.New(riversqlite.New(db), &rivermigrate.Config{Logger: slog.New(slog.DiscardHandler)})
+// Migrate brings the queue's tables in the books' database up to date. New does
+// it, too.
+func Migrate(ctx context.Context, books *store.Store) error {
+	migrator, err := rivermigrate.New(riversqlite.New(books.Writer()), &rivermigrate.Config{Logger: slog.New(slog.DiscardHandler)})
 	if err == nil {
 		_, err = migrator.Migrate(ctx, rivermigrate.DirectionUp, nil)
 	}

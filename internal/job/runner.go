@@ -72,7 +72,7 @@ func New(ctx context.Context, deps Deps, opts Options) (*Runner, error) {
 		return nil, err
 	}
 	r := &Runner{deps: deps, opts: opts, bell: newBell()}
-	if err := migrate(ctx, deps.Store.Writer()); err != nil {
+	if err := Migrate(ctx, deps.Store); err != nil {
 		return nil, err
 	}
 	queue, err := river.NewClient(&driver{riversqlite.New(deps.Store.Writer()), r.bell}, r.config())
