@@ -2,7 +2,6 @@ package job
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 
@@ -23,28 +22,34 @@ const (
 // again, unless they have had all their attempts; detections whose job is gone
 // have failed, and uploads that belong to no job are removed.
 func (r *Runner) resume(ctx context.Context) error {
-	var waiting map[string]bool
+	var waits map[string]bool
 	err := r.deps.Store.Write(ctx, func(tx *store.Tx) error {
 		if err := release(ctx, tx); err != nil {
 			return err
 		}
 		var err error
-		waiting, err = live(ctx, tx.SQL())
+		waits, err = remembered(ctx, tx)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	failed, err := r.failTheRest(ctx, waiting)
+	failed, err := r.failTheRest(ctx, waits)
 	if err != nil {
 		return err
 	}
-	removed, err := r.removeTheRest(waiting)
+	removed, err := r.removeTheRest(waits)
 	if err != nil {
 		return err
 	}
-	if len(waiting)+failed+removed > 0 {
-		r.deps.Logger.Info("took up the jobs of an earlier process", "waiting", len(waiting), "failed", failed, "uploads_removed", removed)
+	waiting := 0
+	for _, yes := range waits {
+		if yes {
+			waiting++
+		}
+	}
+	if waiting+failed+removed > 0 {
+		r.deps.Logger.Info("took up the jobs of an earlier process", "waiting", waiting, "failed", failed, "uploads_removed", removed)
 	}
 	return nil
 }
@@ -62,37 +67,40 @@ func release(ctx context.Context, tx *store.Tx) error {
 	return errors.Join(spent, again)
 }
 
-// live lists what the queue holds and has not ended.
-func live(ctx context.Context, tx *sql.Tx) (ids map[string]bool, err error) {
+// remembered says of each detection that the queue has a job for, or had of late,
+// whether it waits to be run.
+func remembered(ctx context.Context, tx *store.Tx) (waits map[string]bool, err error) {
 	rows, err := tx.QueryContext(ctx, `
-		SELECT json_extract(args, '$.id') FROM river_job WHERE state IN ('available', 'retryable', 'scheduled', 'running')`)
+		SELECT json_extract(args, '$.id'), state IN ('available', 'retryable', 'scheduled') FROM river_job`)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
-	ids = map[string]bool{}
+	waits = map[string]bool{}
 	for rows.Next() {
 		var id string
-		if err := rows.Scan(&id); err != nil {
+		var yes bool
+		if err := rows.Scan(&id, &yes); err != nil {
 			return nil, err
 		}
-		ids[id] = true
+		waits[id] = yes
 	}
-	return ids, rows.Err()
+	return waits, rows.Err()
 }
 
 // failTheRest fails the detections that no job works for.
-func (r *Runner) failTheRest(ctx context.Context, waiting map[string]bool) (n int, err error) {
+func (r *Runner) failTheRest(ctx context.Context, waits map[string]bool) (n int, err error) {
 	ids, err := r.deps.Books.Unfinished(ctx)
 	if err != nil {
 		return 0, err
 	}
 	for _, id := range ids {
-		if waiting[id] {
+		yes, known := waits[id]
+		if yes {
 			continue
 		}
 		message := Interrupted
-		if r.known(ctx, id) {
+		if known {
 			message = Abandoned
 		}
 		if err := r.deps.Books.Fail(ctx, id, message); err != nil && !errors.Is(err, account.ErrComplete) {
@@ -103,22 +111,14 @@ func (r *Runner) failTheRest(ctx context.Context, waiting map[string]bool) (n in
 	return n, nil
 }
 
-// known says whether there is, or was of late, a job for the detection.
-func (r *Runner) known(ctx context.Context, id string) bool {
-	n := 0
-	err := r.deps.Store.Reader().QueryRowContext(ctx,
-		`SELECT count(*) FROM river_job WHERE json_extract(args, '$.id') = $1`, id).Scan(&n)
-	return err == nil && n > 0
-}
-
 // removeTheRest removes the uploads that no job waits for.
-func (r *Runner) removeTheRest(waiting map[string]bool) (n int, err error) {
+func (r *Runner) removeTheRest(waits map[string]bool) (n int, err error) {
 	names, err := r.deps.Spool.Parked()
 	if err != nil {
 		return 0, err
 	}
 	for _, name := range names {
-		if waiting[name] {
+		if waits[name] {
 			continue
 		}
 		if err := r.deps.Spool.Discard(name); err != nil {
