@@ -10,9 +10,10 @@ import (
 	"deepfaked/preprocess"
 )
 
-// Decoder turns a file into frames and windows.
+// Decoder turns a file into frames and windows, and tells of all windows as soon
+// as they are there.
 type Decoder interface {
-	Decode(ctx context.Context, f *os.File, size int64, declared preprocess.Kind) (*preprocess.Media, error)
+	Decode(ctx context.Context, f *os.File, size int64, declared preprocess.Kind, tell preprocess.Listener) (*preprocess.Media, error)
 }
 
 // Parts are what a Detector is made of. It closes none of them.
@@ -66,6 +67,8 @@ func (d *Detector) Detect(ctx context.Context, req Request) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel() // what is still being judged when there is an error
 	clock := stopwatch{last: time.Now(), took: map[string]int64{}}
 	media := preprocess.NewMedia(nil)
 	// Giving the memory of a video back takes milliseconds that nobody need wait
@@ -76,13 +79,14 @@ func (d *Detector) Detect(ctx context.Context, req Request) (Result, error) {
 			media.Close()
 		}()
 	}()
-	decoded, err := d.parts.Decoder.Decode(ctx, req.File, req.Size, req.Declared)
+	sound := &hearing{detector: d, req: req, heard: map[int]heard{}}
+	decoded, err := d.parts.Decoder.Decode(ctx, req.File, req.Size, req.Declared, sound.listen)
 	if err != nil {
 		return Result{}, err
 	}
 	media = decoded
 	clock.lap("decode")
-	findings, err := d.judge(ctx, req, media)
+	findings, err := d.judge(ctx, req, media, sound)
 	if err != nil {
 		return Result{}, err
 	}

@@ -15,11 +15,19 @@ import (
 	"deepfaked/preprocess"
 )
 
-// decoderFunc is a fake: what a decoder returns.
+// decoderFunc is a fake: what a decoder returns. It tells of one window after the
+// other.
 type decoderFunc func(ctx context.Context) (*preprocess.Media, error)
 
-func (f decoderFunc) Decode(ctx context.Context, _ *os.File, _ int64, _ preprocess.Kind) (*preprocess.Media, error) {
-	return f(ctx)
+func (f decoderFunc) Decode(ctx context.Context, _ *os.File, _ int64, _ preprocess.Kind, tell preprocess.Listener) (*preprocess.Media, error) {
+	m, err := f(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for i := range m.Windows {
+		tell(ctx, i, m.Windows[i:i+1])
+	}
+	return m, nil
 }
 
 // meanRunner is a model whose logit is the mean of its row: bytes/100 or samples.

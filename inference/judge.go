@@ -42,14 +42,14 @@ func (f finding) report() Finding {
 }
 
 // judge runs every task that has something to judge, side by side.
-func (d *Detector) judge(ctx context.Context, req Request, media *preprocess.Media) ([]finding, error) {
+func (d *Detector) judge(ctx context.Context, req Request, media *preprocess.Media, sound *hearing) ([]finding, error) {
 	tasks := []models.Task{models.ImageSynthesis, models.FaceManipulation, models.SpeechSynthesis}
 	found := make([]finding, len(tasks))
 	g, ctx := errgroup.WithContext(ctx)
 	for i, t := range tasks {
 		g.Go(func() error {
 			return guarded(func() (err error) {
-				found[i], err = d.judgeTask(ctx, req, media, t)
+				found[i], err = d.judgeTask(ctx, req, media, sound, t)
 				return err
 			})
 		})
@@ -69,21 +69,24 @@ func (d *Detector) judge(ctx context.Context, req Request, media *preprocess.Med
 // judgeTask judges the pieces of one task with each of its models and pools
 // them: over the models of the task, then over the faces of a frame, then over
 // time.
-func (d *Detector) judgeTask(ctx context.Context, req Request, media *preprocess.Media, t models.Task) (finding, error) {
+func (d *Detector) judgeTask(ctx context.Context, req Request, media *preprocess.Media, sound *hearing, t models.Task) (finding, error) {
 	pieces, err := d.pieces(ctx, req, media, t)
 	f := finding{task: t, pieces: pieces, claim: claim{prior: logit(d.opts.Prior)}}
 	if err != nil || len(pieces) == 0 {
 		return f, errors.Join(err, ctx.Err())
 	}
 	cards := d.judges[t]
+	outputs := func(c models.Card) ([]float64, error) { return d.look(ctx, req, media, c, f.pieces) }
+	if t == models.SpeechSynthesis {
+		media.Heard()
+		outputs = func(c models.Card) ([]float64, error) { return sound.outputs(c, f.pieces) }
+	}
 	for _, c := range cards {
-		w := d.work(media, c, f.pieces)
-		w.work.Account, w.work.Priority = req.Account, req.Priority
-		logits, err := d.parts.Scheduler.Run(ctx, w.work)
+		judged, err := outputs(c)
 		if err != nil {
 			return f, err
 		}
-		for i, z := range w.pool(logits) {
+		for i, z := range judged {
 			f.pieces[i].logOdds += calibrated(c.Calibration, z) / float64(len(cards))
 		}
 		low, high := c.Limits()
@@ -92,6 +95,17 @@ func (d *Detector) judgeTask(ctx context.Context, req Request, media *preprocess
 	}
 	f.logOdds, f.threshold = overTime(f.pieces), taskThreshold(cards, req.Sensitivity)
 	return f, nil
+}
+
+// look has a model judge pieces of frames and returns an output for each.
+func (d *Detector) look(ctx context.Context, req Request, media *preprocess.Media, c models.Card, pieces []piece) ([]float64, error) {
+	w := d.work(media, c, pieces)
+	w.work.Account, w.work.Priority = req.Account, req.Priority
+	logits, err := d.parts.Scheduler.Run(ctx, w.work)
+	if err != nil {
+		return nil, err
+	}
+	return w.pool(logits), nil
 }
 
 // overTime pools the pieces of each frame and then the frames.

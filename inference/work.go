@@ -8,8 +8,8 @@ import (
 	"deepfaked/preprocess"
 )
 
-// rowsOf is the work of one model on the pieces of one file: several rows may
-// belong to a piece.
+// rowsOf is the work of one model on the pieces of a file's frames: several rows
+// may belong to a piece.
 type rowsOf struct {
 	work  Work
 	owner []int // piece of each row
@@ -33,30 +33,13 @@ func (r rowsOf) pool(logits []float32) []float64 {
 func (d *Detector) work(media *preprocess.Media, c models.Card, pieces []piece) rowsOf {
 	r := rowsOf{count: len(pieces)}
 	var fill func(int, models.Row)
-	switch c.Task {
-	case models.SpeechSynthesis:
-		fill = r.windows(media, pieces)
-	case models.FaceManipulation:
+	if c.Task == models.FaceManipulation {
 		fill = r.crops(media, c, pieces)
-	default:
+	} else {
 		fill = r.tiles(media, c, pieces)
 	}
 	r.work = Work{Model: c.Name, Rows: len(r.owner), Fill: fill}
 	return r
-}
-
-func (r *rowsOf) windows(media *preprocess.Media, pieces []piece) func(int, models.Row) {
-	for i := range pieces {
-		r.owner = append(r.owner, i)
-	}
-	return func(i int, dst models.Row) { repeat(dst.F32, media.Windows[pieces[i].frame].Samples) }
-}
-
-// repeat fills dst with src over and over.
-func repeat(dst, src []float32) {
-	for n := copy(dst, src); n > 0 && n < len(dst); {
-		n += copy(dst[n:], src)
-	}
 }
 
 // crops are cut before the work is queued: scaling them would hold up the

@@ -36,7 +36,7 @@ func BenchmarkJPEGThroughThePool(b *testing.B) {
 	f := file(b, data)
 	b.ReportAllocs()
 	for b.Loop() {
-		media, err := pool.Decode(b.Context(), f, int64(len(data)), preprocess.Image)
+		media, err := pool.Decode(b.Context(), f, int64(len(data)), preprocess.Image, nil)
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -71,7 +71,7 @@ func TestManyPicturesAtATime(t *testing.T) {
 		data := encodePNG(t, plain(200, 100, color.Gray{Y: shade}))
 		f := file(t, data)
 		wg.Go(func() {
-			media, err := pool.Decode(t.Context(), f, int64(len(data)), "")
+			media, err := pool.Decode(t.Context(), f, int64(len(data)), "", nil)
 			if err != nil {
 				t.Error(err)
 				return

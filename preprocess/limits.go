@@ -26,10 +26,11 @@ func DefaultLimits() Limits {
 }
 
 // OutputBytes bounds the pixels and samples of one file that keeps the limits.
+// Windows are written twice where those told of early turn out to be others.
 func (l Limits) OutputBytes() int64 {
 	frame, window := 3*int64(l.Side)*int64(l.Side), 4*int64(l.Samples)
 	page := int64(os.Getpagesize()) // each begins on one of its own
-	return int64(l.Frames)*(frame+page) + int64(l.Windows)*(window+page)
+	return int64(l.Frames)*(frame+page) + 2*int64(l.Windows)*(window+page)
 }
 
 // Validate names the first field that makes no sense.

@@ -46,13 +46,22 @@ type Media struct {
 
 	once    sync.Once
 	release func()
+	heard   func() // waits for the listener; nil: there is none
 }
 
 // NewMedia returns m's memory to its owner by release when it is closed.
 // release may be nil.
 func NewMedia(release func()) *Media { return &Media{release: release} }
 
-// Close gives the memory of frames and windows back. It is idempotent.
+// Heard waits until the listener has returned from every call.
+func (m *Media) Heard() {
+	if m.heard != nil {
+		m.heard()
+	}
+}
+
+// Close gives the memory of frames and windows back, once the listener has returned,
+// whose ctx ends with it. It is idempotent.
 func (m *Media) Close() {
 	m.once.Do(func() {
 		if m.release != nil {

@@ -71,6 +71,12 @@ func act(mode string, conn *sandbox.Conn, req preprocess.DecodeRequest, files []
 		Frames: []preprocess.FrameRef{{Width: 1, Height: 1}},
 	}
 	switch mode {
+	case "early-crash":
+		tellEarly(conn, req, files[1], 0)
+		_ = syscall.Kill(os.Getpid(), syscall.SIGSEGV)
+		select {}
+	case "early-sound", "early-other", "early-outside", "early-nothing", "early-many", "early-noise":
+		actEarly(mode, conn, req, files[1])
 	case "crash":
 		fmt.Fprintln(os.Stderr, "about to crash")
 		_ = syscall.Kill(os.Getpid(), syscall.SIGSEGV)

@@ -9,23 +9,24 @@ import (
 	"deepfaked/internal/sandbox"
 )
 
-// open makes media of a reply that has been settled, aliasing the output.
-func open(reply *DecodeReply, req DecodeRequest, declared Kind, output *os.File) (*Media, error) {
+// open makes media of a reply that has been settled, aliasing the output, and
+// tells the listener of the windows that it has not heard of. The media closes
+// the ear; it stays the caller's where there is an error.
+func open(reply *DecodeReply, req DecodeRequest, declared Kind, output *os.File, e *ear) (*Media, error) {
 	if err := reply.fault(req.Format); err != nil {
 		return nil, err
 	}
 	if declared != "" && declared != reply.Kind {
 		return nil, mismatch(declared, reply.Kind)
 	}
-	info, err := output.Stat()
-	if err != nil {
-		return nil, fmt.Errorf("measure the output: %w", err)
-	}
-	mapped, err := sandbox.Map(output, int(info.Size()))
+	heard := e.keep(reply.Windows)
+	mapped, err := mapRest(reply, len(heard), output)
 	if err != nil {
 		return nil, err
 	}
-	media := NewMedia(func() { _ = sandbox.Unmap(mapped) })
+	e.mapped = append(e.mapped, mapped)
+	media := NewMedia(e.close)
+	media.heard = e.calls.Wait
 	media.Kind, media.Format = reply.Kind, reply.Format
 	media.Width, media.Height, media.Duration = reply.Width, reply.Height, reply.Duration
 	for _, f := range reply.Frames {
@@ -34,13 +35,33 @@ func open(reply *DecodeReply, req DecodeRequest, declared Kind, output *os.File)
 			Pix: mapped[f.Offset:end:end], Width: f.Width, Height: f.Height, At: f.At,
 		})
 	}
-	for _, w := range reply.Windows {
-		samples := unsafe.Slice((*float32)(unsafe.Pointer(&mapped[w.Offset])), w.Samples) // on a page, so aligned
+	media.Windows = heard
+	for _, w := range reply.Windows[len(heard):] {
+		samples := samplesOf(mapped[w.Offset:], w.Samples)
 		if !sound(samples) {
-			media.Close()
 			return nil, undecodable(req.Format, errors.New("a sample is out of range"))
 		}
 		media.Windows = append(media.Windows, Window{Samples: samples, At: w.At})
 	}
+	e.call(len(heard), media.Windows[len(heard):])
 	return media, nil
+}
+
+// mapRest maps the output, where the reply has more to it than the windows that
+// have been heard.
+func mapRest(reply *DecodeReply, heard int, output *os.File) ([]byte, error) {
+	if len(reply.Frames) == 0 && heard == len(reply.Windows) {
+		return nil, nil
+	}
+	info, err := output.Stat()
+	if err != nil {
+		return nil, fmt.Errorf("measure the output: %w", err)
+	}
+	return sandbox.Map(output, 0, int(info.Size()))
+}
+
+// samplesOf are n samples at the start of mapped, which is the start of a page and
+// so aligned.
+func samplesOf(mapped []byte, n int) []float32 {
+	return unsafe.Slice((*float32)(unsafe.Pointer(&mapped[0])), n)
 }

@@ -75,16 +75,17 @@ func (p *Pool) Close() error {
 // name, and stays open; its offset is neither used nor moved. The caller closes
 // the media. What is wrong with the file is a *Error; when ctx ends, its error
 // is returned and the work is stopped. It matches ErrOutputFull when the output
-// is too small for the limits.
-func (p *Pool) Decode(ctx context.Context, f *os.File, size int64, declared Kind) (*Media, error) {
+// is too small for the limits. tell hears of windows before Decode returns; it
+// has returned itself when there is an error. It may be nil.
+func (p *Pool) Decode(ctx context.Context, f *os.File, size int64, declared Kind, tell Listener) (*Media, error) {
 	format, err := inspect(f, size, declared, p.opts.Limits)
 	if err != nil {
 		return nil, err
 	}
 	req := DecodeRequest{Format: format, Size: size, Output: p.opts.OutputBytes, Limits: p.opts.Limits}
-	media, err := p.attempt(ctx, f, req, declared)
+	media, err := p.attempt(ctx, f, req, declared, tell)
 	if lost := (*lostError)(nil); errors.As(err, &lost) {
-		media, err = p.attempt(ctx, f, req, declared)
+		media, err = p.attempt(ctx, f, req, declared, tell)
 	}
 	if lost := (*lostError)(nil); errors.As(err, &lost) { // twice is no accident
 		return nil, unsafeFile(format, lost.cause)
@@ -94,7 +95,7 @@ func (p *Pool) Decode(ctx context.Context, f *os.File, size int64, declared Kind
 
 // attempt decodes the file, from its beginning into memory of its own. The error
 // matches *lostError if that cost a child.
-func (p *Pool) attempt(ctx context.Context, f *os.File, req DecodeRequest, declared Kind) (*Media, error) {
+func (p *Pool) attempt(ctx context.Context, f *os.File, req DecodeRequest, declared Kind, tell Listener) (media *Media, err error) {
 	source, err := sandbox.ReadOnly(f)
 	if err != nil {
 		return nil, err
@@ -105,22 +106,28 @@ func (p *Pool) attempt(ctx context.Context, f *os.File, req DecodeRequest, decla
 		return nil, err
 	}
 	defer func() { _ = output.Close() }()
-	reply, err := p.exchange(ctx, req, source, output)
+	e := newEar(ctx, req, output, tell)
+	defer func() {
+		if err != nil {
+			e.close()
+		}
+	}()
+	reply, err := p.exchange(ctx, req, source, e)
 	if err != nil {
 		return nil, err
 	}
-	return open(reply, req, declared, output)
+	return open(reply, req, declared, output, e)
 }
 
 // exchange has one child work on the file. A child that was already dead when
 // the file was to be handed over is not the file's fault: another gets it.
-func (p *Pool) exchange(ctx context.Context, req DecodeRequest, source, output *os.File) (*DecodeReply, error) {
+func (p *Pool) exchange(ctx context.Context, req DecodeRequest, source *os.File, e *ear) (*DecodeReply, error) {
 	for {
 		w, err := p.worker(ctx)
 		if err != nil {
 			return nil, err
 		}
-		reply, err := w.serve(ctx, req, source, output)
+		reply, err := w.serve(ctx, req, source, e)
 		if errors.Is(err, errNotServed) {
 			continue
 		}

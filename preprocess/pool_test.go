@@ -59,7 +59,7 @@ func file(t testing.TB, data []byte) *os.File {
 // decodeBytes decodes data through the pool.
 func decodeBytes(t testing.TB, pool *preprocess.Pool, data []byte, kind preprocess.Kind) (*preprocess.Media, error) {
 	t.Helper()
-	media, err := pool.Decode(t.Context(), file(t, data), int64(len(data)), kind)
+	media, err := pool.Decode(t.Context(), file(t, data), int64(len(data)), kind, nil)
 	if media != nil {
 		t.Cleanup(media.Close)
 	}
@@ -202,8 +202,8 @@ func TestACallerWhoLeavesKillsNoChildOfAnother(t *testing.T) {
 	for i := range 300 {
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(time.Duration(i)*3*time.Microsecond, cancel)
-		_, _ = pool.Decode(ctx, f, size, "")
-		if _, err := pool.Decode(t.Context(), f, size, ""); err != nil {
+		_, _ = pool.Decode(ctx, f, size, "", nil)
+		if _, err := pool.Decode(t.Context(), f, size, "", nil); err != nil {
 			t.Fatal(err)
 		}
 		cancel()
@@ -240,7 +240,7 @@ func TestNoDescriptorIsLeft(t *testing.T) { //nolint:paralleltest // it counts f
 			if mode == "stopped" {
 				time.AfterFunc(20*time.Millisecond, cancel)
 			}
-			media, err := pool.Decode(ctx, f, int64(len(data)), "")
+			media, err := pool.Decode(ctx, f, int64(len(data)), "", nil)
 			if (err == nil) != (mode == "look-around") {
 				t.Errorf("%s: %v", mode, err)
 			}
@@ -267,7 +267,7 @@ func TestCancelStopsTheChild(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
 	data := tinyPNG(t)
-	if _, err := pool.Decode(ctx, file(t, data), int64(len(data)), ""); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := pool.Decode(ctx, file(t, data), int64(len(data)), "", nil); !errors.Is(err, context.DeadlineExceeded) {
 		t.Fatalf("got %v", err)
 	}
 }
@@ -282,7 +282,7 @@ func TestCloseEndsDecodes(t *testing.T) {
 	for range 3 { // more than there are children
 		f := file(t, data)
 		go func() {
-			_, err := pool.Decode(context.Background(), f, int64(len(data)), "")
+			_, err := pool.Decode(context.Background(), f, int64(len(data)), "", nil)
 			got <- err
 		}()
 	}
@@ -297,7 +297,7 @@ func TestCloseEndsDecodes(t *testing.T) {
 	if err := pool.Close(); err != nil {
 		t.Fatal("the second Close:", err)
 	}
-	if _, err := pool.Decode(t.Context(), file(t, data), int64(len(data)), ""); !errors.Is(err, preprocess.ErrPoolClosed) {
+	if _, err := pool.Decode(t.Context(), file(t, data), int64(len(data)), "", nil); !errors.Is(err, preprocess.ErrPoolClosed) {
 		t.Fatalf("after Close: %v", err)
 	}
 }
@@ -314,7 +314,7 @@ func TestManyDecodes(t *testing.T) {
 	for range 32 {
 		f := file(t, data)
 		wg.Go(func() {
-			media, err := pool.Decode(t.Context(), f, int64(len(data)), preprocess.Image)
+			media, err := pool.Decode(t.Context(), f, int64(len(data)), preprocess.Image, nil)
 			if err != nil {
 				t.Error(err)
 				return

@@ -22,7 +22,7 @@ type DecodeRequest struct {
 
 // DecodeReply comes back from a decoder child. It is checked like any input
 // from outside: the file may have taken the child over. An empty reply is the
-// child's greeting.
+// child's greeting. Early ones may come before the one that ends the request.
 type DecodeReply struct {
 	ID       string        `json:"id,omitempty"` // of the request
 	Kind     Kind          `json:"kind,omitempty"`
@@ -32,6 +32,7 @@ type DecodeReply struct {
 	Duration time.Duration `json:"duration,omitempty"`
 	Frames   []FrameRef    `json:"frames,omitempty"`
 	Windows  []WindowRef   `json:"windows,omitempty"`
+	Early    bool          `json:"early,omitempty"` // only windows, more of them than so far; the rest is still being decoded
 
 	Code    Code   `json:"code,omitempty"`    // set when the client is to blame
 	Message string `json:"message,omitempty"` // for the client, with Code
@@ -121,23 +122,30 @@ func (r *DecodeReply) check(req DecodeRequest, size int64) error {
 
 // checkRefs says which reference leads outside of the output.
 func (r *DecodeReply) checkRefs(req DecodeRequest, size int64) error {
-	page := int64(os.Getpagesize())
-	outside := func(offset, length int64) bool {
-		return offset < 0 || offset%page != 0 || offset > size || length > size-offset
-	}
 	for i, f := range r.Frames {
 		side := max(f.Width, f.Height)
 		if f.Width < 1 || f.Height < 1 || side > req.Limits.Side || f.At < 0 ||
-			outside(f.Offset, int64(f.Width)*int64(f.Height)*3) {
+			outside(f.Offset, int64(f.Width)*int64(f.Height)*3, size) {
 			return fmt.Errorf("frame %d: %+v", i, f)
 		}
 	}
-	for i, w := range r.Windows {
-		if w.Samples != req.Limits.Samples || w.At < 0 || outside(w.Offset, int64(w.Samples)*4) {
+	return checkWindows(r.Windows, req, size)
+}
+
+// checkWindows is checkRefs for windows.
+func checkWindows(refs []WindowRef, req DecodeRequest, size int64) error {
+	for i, w := range refs {
+		if w.Samples != req.Limits.Samples || w.At < 0 || outside(w.Offset, int64(w.Samples)*4, size) {
 			return fmt.Errorf("window %d: %+v", i, w)
 		}
 	}
 	return nil
+}
+
+// outside says whether a piece of the output does not lie within its size bytes,
+// at the start of a page.
+func outside(offset, length, size int64) bool {
+	return offset < 0 || offset%int64(os.Getpagesize()) != 0 || offset > size || length > size-offset
 }
 
 // fault is the error that the reply carries, if it carries one.

@@ -34,11 +34,11 @@ type worker struct {
 // serve decodes one file and gives the worker back to its keeper. A child that
 // fails in any way is not used again. The error is a *lostError if another child
 // may do better.
-func (w *worker) serve(ctx context.Context, req DecodeRequest, source, output *os.File) (*DecodeReply, error) {
+func (w *worker) serve(ctx context.Context, req DecodeRequest, source *os.File, e *ear) (*DecodeReply, error) {
 	healthy := false
 	defer func() { w.returned <- healthy }()
 	stop := context.AfterFunc(ctx, w.Kill)
-	reply, err := w.ask(req, source, output)
+	reply, err := w.ask(req, source, e)
 	spared := stop() // else it is being killed, though the reply may have come first
 	switch {
 	case err == nil && reply.Leaving && reply.Code == "":
@@ -69,7 +69,7 @@ func (w *worker) lost(req DecodeRequest, err error) error {
 
 // ask sends the file, waits for the reply, and checks it while the child can
 // still be held to it.
-func (w *worker) ask(req DecodeRequest, source, output *os.File) (*DecodeReply, error) {
+func (w *worker) ask(req DecodeRequest, source *os.File, e *ear) (*DecodeReply, error) {
 	req.ID = rand.Text()
 	message, err := json.Marshal(req)
 	if err != nil {
@@ -84,14 +84,19 @@ func (w *worker) ask(req DecodeRequest, source, output *os.File) (*DecodeReply, 
 		return nil, errNotServed
 	}
 	_ = w.SetDeadline(time.Now().Add(w.opts.Timeout)) // wall clock: the operating system's business
-	if err := w.Send(message, source, output); err != nil {
+	if err := w.Send(message, source, e.output); err != nil {
 		return nil, fmt.Errorf("%w: %w", errNotServed, err)
 	}
 	reply, err := w.receive(req.ID)
+	for err == nil && reply.Early {
+		if err = e.hear(reply.Windows); err == nil {
+			reply, err = w.receive(req.ID)
+		}
+	}
 	if err != nil || reply.failed() {
 		return reply, err
 	}
-	return reply, reply.settle(req, output)
+	return reply, reply.settle(req, e.output)
 }
 
 // receive reads the reply to the request of that id; the greeting has none.

@@ -131,9 +131,14 @@ func (r *bare) prepare(b *testing.B, path string, format preprocess.Format) *bar
 }
 
 // Decode hands out what decode has decoded.
-func (w *bareWork) Decode(context.Context, *os.File, int64, preprocess.Kind) (*preprocess.Media, error) {
+func (w *bareWork) Decode(ctx context.Context, _ *os.File, _ int64, _ preprocess.Kind, tell preprocess.Listener) (*preprocess.Media, error) {
 	media := preprocess.NewMedia(nil)
 	media.Kind, media.Frames, media.Windows = w.media.Kind, w.media.Frames, w.media.Windows
+	var told sync.WaitGroup
+	defer told.Wait()
+	for i := range media.Windows {
+		told.Go(func() { tell(ctx, i, media.Windows[i:i+1]) })
+	}
 	return media, nil
 }
 

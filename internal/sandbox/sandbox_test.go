@@ -181,7 +181,7 @@ func TestMessagesAndDescriptors(t *testing.T) {
 		if err := Freeze(memory); err != nil {
 			t.Fatal(err)
 		}
-		mapped, err := Map(memory, len(text))
+		mapped, err := Map(memory, 0, len(text))
 		if err != nil || string(mapped) != text {
 			t.Fatalf("%q, %v", mapped, err)
 		}

@@ -50,6 +50,7 @@ type Arena struct {
 	pieces  [][]byte
 	frames  []preprocess.FrameRef
 	windows []preprocess.WindowRef
+	tell    func(preprocess.WindowRef) error // the server, of a window that is done; may be nil
 }
 
 // NewArena fills file, which is empty and stays open after Close, with at most
@@ -84,6 +85,18 @@ func (a *Arena) Window(n int, at time.Duration) ([]float32, error) {
 	a.windows = append(a.windows, preprocess.WindowRef{Offset: offset, Samples: n, At: at})
 	return unsafe.Slice((*float32)(unsafe.Pointer(&raw[0])), n), nil // mapped pages are aligned
 }
+
+// Done tells the server of the window made last, which is judged from then on.
+func (a *Arena) Done() error {
+	if a.tell == nil || len(a.windows) == 0 {
+		return nil
+	}
+	return a.tell(a.windows[len(a.windows)-1])
+}
+
+// Forget takes windows back, all but the first keep. Their room stays taken: the
+// server may be reading what is done.
+func (a *Arena) Forget(keep int) { a.windows = a.windows[:keep] }
 
 // Frames lists the frames made so far, in order.
 func (a *Arena) Frames() []preprocess.FrameRef { return a.frames }

@@ -33,6 +33,7 @@ type sound struct {
 	mix    mixer // of the channels it comes from
 	pieces [][]int16
 	n      int
+	early  early
 }
 
 // Duration is how long the sound is so far.
@@ -58,7 +59,7 @@ func (s *sound) Write(samples []float32) error {
 		s.pieces[s.n/soundPiece][s.n%soundPiece] = int16(min(level, fullScale-1))
 		s.n++
 	}
-	return nil
+	return s.tell()
 }
 
 // read fills dst from sample from on.
@@ -71,16 +72,27 @@ func (s *sound) read(dst []float32, from int) {
 // Windows writes the windows to be judged into out, spread over the length. A
 // sound that is shorter than a window is repeated to fill it.
 func (s *sound) Windows(out *Arena, l preprocess.Limits) error {
-	for _, start := range windowStarts(s.n, l) {
-		w, err := out.Window(l.Samples, soundTime(start))
-		if err != nil {
-			return fmt.Errorf("window at %v: %w", soundTime(start), err)
+	starts := windowStarts(s.n, l)
+	told := s.early.among(starts)
+	out.Forget(told)
+	for _, start := range starts[told:] {
+		if err := s.window(out, start, l.Samples); err != nil {
+			return err
 		}
-		whole := min(s.n, l.Samples)
-		s.read(w[:whole], start)
-		for filled := whole; filled < len(w); filled += whole {
-			copy(w[filled:], w[:whole])
-		}
+	}
+	return nil
+}
+
+// window writes the window of size samples that begins at start.
+func (s *sound) window(out *Arena, start, size int) error {
+	w, err := out.Window(size, soundTime(start))
+	if err != nil {
+		return fmt.Errorf("window at %v: %w", soundTime(start), err)
+	}
+	whole := min(s.n, size)
+	s.read(w[:whole], start)
+	for filled := whole; filled < len(w); filled += whole {
+		copy(w[filled:], w[:whole])
 	}
 	return nil
 }

@@ -73,7 +73,7 @@ func serve(conn *sandbox.Conn, decode decoder) error {
 			return err
 		}
 		bound()
-		reply := answer(message, files, decode)
+		reply := answer(message, files, decode, func(r preprocess.DecodeReply) error { return send(conn, r) })
 		sandbox.CloseAll(files)
 		if err := send(conn, reply); err != nil {
 			return err
@@ -84,24 +84,28 @@ func serve(conn *sandbox.Conn, decode decoder) error {
 	}
 }
 
-// answer decodes one file. Whatever goes wrong is in the reply.
-func answer(message []byte, files []*os.File, decode decoder) preprocess.DecodeReply {
+// answer decodes one file, and tells early of windows that are done. Whatever goes
+// wrong is in the reply.
+func answer(message []byte, files []*os.File, decode decoder, early func(preprocess.DecodeReply) error) preprocess.DecodeReply {
 	var req preprocess.DecodeRequest
 	if err := json.Unmarshal(message, &req); err != nil {
 		return preprocess.DecodeReply{Cause: "decode the request: " + err.Error(), Leaving: true}
 	}
-	reply := fulfil(req, files, decode)
+	reply := fulfil(req, files, decode, func(w preprocess.WindowRef) error {
+		return early(preprocess.DecodeReply{ID: req.ID, Early: true, Windows: []preprocess.WindowRef{w}})
+	})
 	reply.ID = req.ID
 	return reply
 }
 
 // fulfil decodes the file of one request.
-func fulfil(req preprocess.DecodeRequest, files []*os.File, decode decoder) preprocess.DecodeReply {
+func fulfil(req preprocess.DecodeRequest, files []*os.File, decode decoder, done func(preprocess.WindowRef) error) preprocess.DecodeReply {
 	if len(files) != 2 {
 		return preprocess.DecodeReply{Cause: fmt.Sprintf("%d descriptors", len(files)), Leaving: true}
 	}
 	src := Source{File: files[0], Size: req.Size, Format: req.Format, Limits: req.Limits}
 	arena := NewArena(files[1], req.Output)
+	arena.tell = done
 	found, err, leaving := protected(decode, src, arena)
 	if closeErr := arena.Close(); err == nil && closeErr != nil {
 		err, leaving = fmt.Errorf("unmap the output: %w", closeErr), true

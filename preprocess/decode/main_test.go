@@ -32,7 +32,7 @@ func answerWith(t *testing.T, decode decoder) preprocess.DecodeReply {
 		defer func() { _ = f.Close() }()
 		files = append(files, f)
 	}
-	return answer(message, files, decode)
+	return answer(message, files, decode, nil)
 }
 
 func TestAnswers(t *testing.T) {
@@ -84,7 +84,7 @@ func TestAnAnswerNamesItsPieces(t *testing.T) {
 func TestRubbishIsAnswered(t *testing.T) {
 	t.Parallel()
 	for _, message := range []string{"", "{", `{"size":1}`} {
-		if reply := answer([]byte(message), nil, decodeFile); !reply.Leaving || reply.Cause == "" {
+		if reply := answer([]byte(message), nil, decodeFile, nil); !reply.Leaving || reply.Cause == "" {
 			t.Errorf("%q is answered with %+v", message, reply)
 		}
 	}

@@ -20,7 +20,7 @@ func decodeWAV(src Source, out *Arena) (Found, error) {
 	if length > src.Limits.Duration {
 		return Found{}, tooLong(length, src.Limits.Duration)
 	}
-	s := sound{limit: src.Limits.Duration}
+	s := sound{limit: src.Limits.Duration, early: expect(length, out, src.Limits)}
 	err = s.readWAV(src, info)
 	if err == nil && s.mix.Lost() {
 		s = sound{limit: src.Limits.Duration, mix: s.mix.Loudest()}

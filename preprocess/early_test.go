@@ -1,0 +1,164 @@
+package preprocess_test
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"deepfaked/preprocess"
+)
+
+// silence is a WAV file of 16 kHz.
+func silence(d time.Duration) []byte {
+	n := uint32(d.Seconds()*16_000) * 2
+	b := []byte("RIFF")
+	b = binary.LittleEndian.AppendUint32(b, 36+n)
+	b = append(b, "WAVEfmt \x10\x00\x00\x00\x01\x00\x01\x00\x80\x3e\x00\x00\x00\x7d\x00\x00\x02\x00\x10\x00data"...)
+	return append(binary.LittleEndian.AppendUint32(b, n), make([]byte, n)...)
+}
+
+// notes is a listener that writes down what it is told: index and level of each
+// window.
+type notes struct {
+	mu    sync.Mutex
+	lines []string
+	slow  <-chan struct{} // holds up the first call; nil: nothing does
+	once  sync.Once
+}
+
+func (n *notes) listen(_ context.Context, from int, windows []preprocess.Window) {
+	if n.slow != nil {
+		n.once.Do(func() { <-n.slow })
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for i, w := range windows {
+		for _, s := range w.Samples {
+			if s != w.Samples[0] {
+				n.lines = append(n.lines, "a mixture")
+			}
+		}
+		n.lines = append(n.lines, fmt.Sprintf("%d:%.1f", from+i, w.Samples[0]))
+	}
+}
+
+func (n *notes) sorted() []string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return slices.Sorted(slices.Values(n.lines))
+}
+
+// TestWindowsAreToldOf: each window of a sound once, and with the child's output
+// out of its reach.
+func TestWindowsAreToldOf(t *testing.T) {
+	t.Parallel()
+	pool, heard := newPool(t, poolOptions(t, "early-sound")), &notes{}
+	data := silence(time.Second)
+	media, err := pool.Decode(t.Context(), file(t, data), int64(len(data)), "", heard.listen)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer media.Close()
+	media.Heard()
+	if got := heard.sorted(); !slices.Equal(got, []string{"0:0.0", "1:0.1", "2:0.2"}) {
+		t.Errorf("the listener was told of %v", got)
+	}
+	if media.Format != "WAV" {
+		t.Errorf("the output was %s by the child while the server read it", media.Format)
+	}
+	for i, w := range media.Windows {
+		if w.Samples[0] != float32(i)/10 {
+			t.Errorf("window %d has the level %v", i, w.Samples[0])
+		}
+	}
+}
+
+// TestTheLastWindowToldOfHolds: of one that takes another's place the listener is
+// told once it is through with the other, so that it can't take the one for the
+// other.
+func TestTheLastWindowToldOfHolds(t *testing.T) {
+	t.Parallel()
+	slow := make(chan struct{})
+	pool, heard := newPool(t, poolOptions(t, "early-other")), &notes{slow: slow}
+	time.AfterFunc(100*time.Millisecond, func() { close(slow) })
+	data := silence(time.Second)
+	media, err := pool.Decode(t.Context(), file(t, data), int64(len(data)), "", heard.listen)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer media.Close()
+	media.Heard()
+	got := heard.sorted()
+	if len(heard.lines) == 0 || heard.lines[len(heard.lines)-1] != "1:0.9" || !slices.Equal(got, []string{"0:0.0", "1:0.1", "1:0.9"}) {
+		t.Errorf("the listener was told of %v", heard.lines)
+	}
+	if len(media.Windows) != 2 || media.Windows[1].Samples[0] != .9 {
+		t.Errorf("%d windows, the last with the level %v", len(media.Windows), media.Windows[1].Samples[0])
+	}
+}
+
+// TestEarlyLies: a child that has been taken over tells of what is not there.
+func TestEarlyLies(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []string{"early-outside", "early-nothing", "early-many", "early-noise", "early-crash"} {
+		t.Run(mode, func(t *testing.T) {
+			t.Parallel()
+			pool, heard := newPool(t, poolOptions(t, mode)), &notes{}
+			data := silence(time.Second)
+			_, err := pool.Decode(t.Context(), file(t, data), int64(len(data)), "", heard.listen)
+			fault(t, err, preprocess.UnsupportedMediaType, "could not be decoded safely")
+			if got := heard.sorted(); len(got) == 0 || slices.Contains(got, "a mixture") {
+				t.Errorf("the listener was told of %v", got)
+			}
+		})
+	}
+}
+
+// TestNobodyListensAfterDecode: the memory of windows goes with a decode that
+// failed, so that it waits for the listener, whose context tells it to stop.
+func TestNobodyListensAfterDecode(t *testing.T) {
+	t.Parallel()
+	pool := newPool(t, poolOptions(t, "early-crash"))
+	data := silence(time.Second)
+	var began, ended atomic.Int64
+	_, err := pool.Decode(t.Context(), file(t, data), int64(len(data)), "", func(ctx context.Context, _ int, w []preprocess.Window) {
+		began.Add(1)
+		<-ctx.Done()
+		if w[0].Samples[0] != 0 {
+			t.Error("the samples have gone")
+		}
+		ended.Add(1)
+	})
+	fault(t, err, preprocess.UnsupportedMediaType, "could not be decoded safely")
+	if began.Load() != 2 || ended.Load() != 2 { // each of two children tells of a window
+		t.Errorf("%d calls began and %d ended before Decode", began.Load(), ended.Load())
+	}
+}
+
+// TestSoundIsToldOfEarly: the real decoder tells of all windows of a sound but the
+// last while it is at work, and they are those of the media.
+func TestSoundIsToldOfEarly(t *testing.T) {
+	t.Parallel()
+	pool := newPool(t, poolOptions(t, "decode"))
+	var mu sync.Mutex
+	told := map[int]int{}
+	data := silence(20 * time.Second)
+	media, err := pool.Decode(t.Context(), file(t, data), int64(len(data)), "", func(_ context.Context, from int, w []preprocess.Window) {
+		mu.Lock()
+		defer mu.Unlock()
+		told[from] += len(w)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer media.Close()
+	media.Heard()
+	if len(media.Windows) != 5 || len(told) != 5 {
+		t.Errorf("%d windows, told of in %v", len(media.Windows), told)
+	}
+}
