@@ -56,7 +56,7 @@ func writeInto(dir string, files map[string][]byte) (err error) {
 // selfTest runs a model on the row of its self-test, for a card that does not
 // know the output yet.
 func selfTest(cfg config.Config, m *models.Model) (float64, error) {
-	env, err := openRuntime(cfg, slog.New(slog.DiscardHandler))
+	env, err := openRuntime(cfg, 1, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return 0, err
 	}

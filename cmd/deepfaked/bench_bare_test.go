@@ -33,7 +33,7 @@ func openBare(b *testing.B) *bare {
 	b.Helper()
 	cfg := config.Default()
 	cfg.Provider = "cpu"
-	env, err := openRuntime(cfg, slog.New(slog.DiscardHandler))
+	env, err := openRuntime(cfg, 1, slog.New(slog.DiscardHandler))
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -59,6 +59,7 @@ type engineFlags struct {
 	Models   []string `env:"DEEPFAKED_MODELS" sep:":" placeholder:"DIR" help:"Folder of further models, besides those in the data folder; may be repeated, and is separated by colons in the environment (default: none)."`
 	Sessions *int     `env:"DEEPFAKED_SESSIONS" placeholder:"N" help:"ONNX Runtime sessions for each model (default: chosen by the provider)."`
 	Threads  *int     `env:"DEEPFAKED_THREADS" placeholder:"N" help:"Threads of a session (default: sessions times threads is the number of cores)."`
+	Devices  []int    `env:"DEEPFAKED_DEVICES" sep:"," placeholder:"N" help:"GPUs to run on, by number, such as 0,1 (default: the first)."`
 	Prior    *float64 `env:"DEEPFAKED_PRIOR" placeholder:"P" help:"Share of fakes expected among what is judged; moves probabilities, not verdicts (default: 0.5)."`
 	Children *int     `name:"decoders" env:"DEEPFAKED_DECODERS" placeholder:"N" help:"Decoder processes (default: one for each core)."`
 }
@@ -95,6 +96,9 @@ func (f engineFlags) lay(c *config.Config) {
 	set(&c.Inference.Threads, f.Threads)
 	set(&c.Decoder.Children, f.Children)
 	set(&c.Prior, f.Prior)
+	if len(f.Devices) > 0 {
+		c.Inference.Devices = f.Devices
+	}
 	if len(f.Models) > 0 {
 		c.Models = f.Models
 	}

@@ -3,7 +3,10 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"runtime"
 	"time"
 
@@ -40,7 +43,7 @@ func openEngine(ctx context.Context, cfg config.Config, logger *slog.Logger) (_ 
 	if err != nil {
 		return nil, err
 	}
-	environment, err := openRuntime(cfg, logger)
+	environment, err := openRuntime(cfg, len(loaded), logger)
 	if err != nil {
 		return nil, err
 	}
@@ -70,10 +73,19 @@ func openEngine(ctx context.Context, cfg config.Config, logger *slog.Logger) (_ 
 	return e, err
 }
 
-func openRuntime(cfg config.Config, logger *slog.Logger) (*ort.Environment, error) {
+// openRuntime loads ONNX Runtime for sessions of that many models, which share a
+// GPU's memory.
+func openRuntime(cfg config.Config, models int, logger *slog.Logger) (*ort.Environment, error) {
 	opts := ort.DefaultOptions()
 	opts.Library, opts.Provider, opts.Logger = cfg.ONNXRuntime, ort.Provider(cfg.Provider), logger
 	opts.Sessions, opts.IntraOpThreads = cfg.Inference.Sessions, cfg.Inference.Threads
+	opts.GPUMemoryLimit = int64(cfg.Inference.GPUMemory) / int64(models*max(1, cfg.Inference.Sessions))
+	opts.Devices, opts.EngineCache = cfg.Inference.Devices, filepath.Join(cfg.Data, "tensorrt")
+	if opts.Provider == ort.TensorRT {
+		if err := os.MkdirAll(opts.EngineCache, 0o700); err != nil {
+			return nil, fmt.Errorf("make the folder of TensorRT's engines: %w", err)
+		}
+	}
 	return ort.Open(opts)
 }
 

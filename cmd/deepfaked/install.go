@@ -13,7 +13,7 @@ import (
 
 // runtimeFlags choose what a model is checked with.
 type runtimeFlags struct {
-	Provider    *string `env:"DEEPFAKED_PROVIDER" placeholder:"NAME" help:"auto, cpu or cuda; cuda never falls back to the CPU (default: ${provider})."`
+	Provider    *string `env:"DEEPFAKED_PROVIDER" placeholder:"NAME" help:"auto, cpu, cuda or tensorrt; a GPU that was asked for is never replaced by the CPU (default: ${provider})."`
 	ONNXRuntime *string `name:"onnxruntime" env:"DEEPFAKED_ONNXRUNTIME" placeholder:"PATH" help:"ONNX Runtime's shared library (default: where set-up put it)."`
 }
 
@@ -80,7 +80,7 @@ func admissible(cfg config.Config, m *models.Model) error {
 	if slices.ContainsFunc(builtin, func(b *models.Model) bool { return b.Card.Name == m.Card.Name }) {
 		return fmt.Errorf("a built-in model is called %s already: give yours another name on its card", m.Card.Name)
 	}
-	env, err := openRuntime(cfg, slog.New(slog.DiscardHandler))
+	env, err := openRuntime(cfg, 1, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return err
 	}

@@ -99,7 +99,7 @@ func (c *modelsVerify) run(_ context.Context, to streams) error {
 	if err != nil {
 		return err
 	}
-	env, err := openRuntime(cfg, slog.New(slog.DiscardHandler))
+	env, err := openRuntime(cfg, 1, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return err
 	}

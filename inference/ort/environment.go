@@ -34,8 +34,8 @@ type Environment struct {
 	sessions map[*Session]struct{}
 }
 
-// Open loads ONNX Runtime and settles the provider. With CUDA asked for it
-// fails unless a session runs there; with Auto it logs what it chose and why.
+// Open loads ONNX Runtime and settles the provider. With a GPU asked for it fails
+// unless a session runs on each device; with Auto it logs what it chose and why.
 // The error wraps ErrNoLibrary when there is no library and ErrOpen when the
 // process has an environment already.
 func Open(opts Options) (*Environment, error) {
@@ -55,7 +55,7 @@ func Open(opts Options) (*Environment, error) {
 	}
 	e.opts = opts.shared(e.provider, cores())
 	e.logger.Info("ONNX Runtime loaded", "version", ort.GetVersion(), "library", library,
-		"provider", e.provider, "sessions", e.opts.Sessions, "intra_op_threads", e.opts.IntraOpThreads)
+		"provider", e.provider, "devices", e.opts.Devices, "sessions", e.opts.Sessions, "intra_op_threads", e.opts.IntraOpThreads)
 	return e, nil
 }
 
@@ -76,26 +76,40 @@ func load(library string) error {
 	return nil
 }
 
-// choose settles Auto, and proves CUDA before anything relies on it.
+// choose settles Auto, and proves a GPU before anything relies on it.
 func (e *Environment) choose(opts Options) (Provider, error) {
-	if opts.Provider == CPU {
+	wanted := opts.Provider
+	switch wanted {
+	case CPU:
 		return CPU, nil
+	case Auto:
+		wanted = CUDA
 	}
-	err := tryCUDA(opts)
+	err := try(wanted, opts.shared(wanted, cores()))
 	switch {
 	case err == nil:
-		return CUDA, nil
-	case opts.Provider == CUDA:
-		return "", fmt.Errorf("provider cuda was asked for and does not work with %s"+
-			" (scripts/setup --gpu installs the GPU build): %w", e.library, err)
+		return wanted, nil
+	case opts.Provider == wanted:
+		return "", fmt.Errorf("provider %s was asked for and does not work with %s"+
+			" (scripts/setup --gpu installs the GPU build): %w", wanted, e.library, err)
 	}
 	e.logger.Info("provider auto chose cpu, CUDA does not work here", "reason", err)
 	return CPU, nil
 }
 
-// tryCUDA makes a session on the device and drops it.
-func tryCUDA(opts Options) error {
-	so, err := sessionOptions(CUDA, opts.shared(CUDA, cores()))
+// try makes a session on each device and drops it.
+func try(provider Provider, opts Options) error {
+	for _, device := range opts.Devices {
+		err := keepSignals(func() error { return tryDevice(provider, opts, device) })
+		if err != nil {
+			return fmt.Errorf("device %d: %w", device, err)
+		}
+	}
+	return nil
+}
+
+func tryDevice(provider Provider, opts Options, device int) error {
+	so, err := sessionOptions(placement{provider: provider, device: device}, opts)
 	if err != nil {
 		return err
 	}
@@ -107,18 +121,19 @@ func tryCUDA(opts Options) error {
 	return session.Destroy()
 }
 
-// Provider says where sessions run: CPU or CUDA.
+// Provider says where sessions run: CPU, CUDA or TensorRT.
 func (e *Environment) Provider() Provider { return e.provider }
 
 // Library is the path of the loaded shared library.
 func (e *Environment) Library() string { return e.library }
 
 // NewSessions makes as many sessions of model as the options share the cores
-// into. The caller closes them; closing the environment does so too.
+// into, on each device; the first of every model is on the same device, and so
+// on. The caller closes them; closing the environment does so too.
 func (e *Environment) NewSessions(model *models.Model, maxBatch int) ([]*Session, error) {
-	made := make([]*Session, 0, e.opts.Sessions)
-	for range e.opts.Sessions {
-		s, err := e.NewSession(model, maxBatch)
+	var made []*Session
+	for i := range e.opts.Sessions * len(e.opts.Devices) {
+		s, err := e.newSession(model, maxBatch, e.opts.Devices[i%len(e.opts.Devices)])
 		if err != nil {
 			for _, s := range made {
 				err = errors.Join(err, s.Close())
@@ -130,23 +145,43 @@ func (e *Environment) NewSessions(model *models.Model, maxBatch int) ([]*Session
 	return made, nil
 }
 
-// NewSession makes one session of model for batches of up to maxBatch rows and
-// runs every warmed size once. It returns a *GraphError when the graph is not
-// the one the card describes. The caller closes it.
+// NewSession makes one session of model, on the first device, for batches of up
+// to maxBatch rows and runs every warmed size once. It returns a *GraphError when
+// the graph is not the one the card describes. The caller closes it.
 func (e *Environment) NewSession(model *models.Model, maxBatch int) (*Session, error) {
+	return e.newSession(model, maxBatch, e.opts.Devices[0])
+}
+
+func (e *Environment) newSession(model *models.Model, maxBatch, device int) (*Session, error) {
 	// Held throughout, so that Close can't unload the library meanwhile.
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.closed {
 		return nil, ErrClosed
 	}
-	s, err := newSession(model, maxBatch, e.provider, e.opts)
+	s, err := e.build(model, maxBatch, device)
 	if err != nil {
 		return nil, err
 	}
 	s.forget = e.forget
 	e.sessions[s] = struct{}{}
 	return s, nil
+}
+
+// build makes a session and warms it up, which starts a GPU's libraries.
+func (e *Environment) build(model *models.Model, maxBatch, device int) (s *Session, err error) {
+	at := placement{provider: e.provider, device: device}
+	if !e.provider.gpu() {
+		return newSession(model, maxBatch, at, e.opts)
+	}
+	err = keepSignals(func() (err error) {
+		s, err = newSession(model, maxBatch, at, e.opts)
+		return err
+	})
+	if err != nil && s != nil {
+		s.destroy()
+	}
+	return s, err
 }
 
 func (e *Environment) forget(s *Session) {

@@ -20,7 +20,7 @@ func TestOptionsValidateNamesTheField(t *testing.T) {
 		"provider":   func(o *Options) { o.Provider = "tpu" },
 		"sessions":   func(o *Options) { o.Sessions = -1 },
 		"threads":    func(o *Options) { o.IntraOpThreads = -1 },
-		"device":     func(o *Options) { o.DeviceID = -1 },
+		"device":     func(o *Options) { o.Devices = []int{0, -1} },
 		"GPU memory": func(o *Options) { o.GPUMemoryLimit = -1 },
 		"logger":     func(o *Options) { o.Logger = nil },
 	} {
@@ -154,23 +154,30 @@ func TestOpenIsOncePerProcess(t *testing.T) {
 	checkRun(t, newTestSession(t, again, bytesModel(t), 1), 1, 7)
 }
 
-// TestCUDANeverBecomesCPU runs where the library or the machine lacks CUDA;
-// where both have it, it checks that the choice is CUDA.
-func TestCUDANeverBecomesCPU(t *testing.T) {
+// TestAGPUNeverBecomesTheCPU runs where the library or the machine lacks it; where
+// both have it, it checks the choice.
+func TestAGPUNeverBecomesTheCPU(t *testing.T) {
+	for _, provider := range []Provider{CUDA, TensorRT} {
+		t.Run(string(provider), func(t *testing.T) { neverCPU(t, provider) })
+	}
+}
+
+func neverCPU(t *testing.T, provider Provider) {
+	t.Helper()
 	library := openEnvironment(t, nil)
 	path := library.Library()
 	if err := library.Close(); err != nil {
 		t.Fatal(err)
 	}
-	env, err := Open(Options{Provider: CUDA, Library: path, Logger: slog.New(slog.DiscardHandler)})
+	env, err := Open(Options{Provider: provider, Library: path, Logger: slog.New(slog.DiscardHandler)})
 	if err == nil {
 		defer env.Close()
-		if env.Provider() != CUDA {
+		if env.Provider() != provider {
 			t.Errorf("provider is %s", env.Provider())
 		}
 		return
 	}
-	if !strings.Contains(err.Error(), "provider cuda") {
+	if !strings.Contains(err.Error(), "provider "+string(provider)+" was asked for") || !strings.Contains(err.Error(), "device 0") {
 		t.Errorf("error is %v, want one that names the provider", err)
 	}
 	// The failure left nothing behind: the library loads again.

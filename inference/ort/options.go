@@ -5,27 +5,33 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime"
+	"slices"
 )
 
 // Provider is where models run.
 type Provider string
 
-// The providers that can be asked for. An Environment reports CPU or CUDA,
-// never Auto.
+// The providers that can be asked for. An Environment never reports Auto. A GPU
+// that was asked for is never replaced by the CPU: Open fails instead.
 const (
-	Auto Provider = "auto" // CUDA when it works, else CPU; the choice is logged
-	CPU  Provider = "cpu"
-	CUDA Provider = "cuda" // never replaced by CPU: Open fails instead
+	Auto     Provider = "auto" // CUDA when it works, else CPU; the choice is logged
+	CPU      Provider = "cpu"
+	CUDA     Provider = "cuda"
+	TensorRT Provider = "tensorrt" // and CUDA for what TensorRT can't run
 )
+
+// gpu says whether the provider runs on a GPU.
+func (p Provider) gpu() bool { return p == CUDA || p == TensorRT }
 
 // Options say which library is loaded and how its sessions run.
 type Options struct {
 	Library        string   // path of ONNX Runtime's shared library; empty: looked for, see FindLibrary
-	Provider       Provider // Auto, CPU or CUDA
-	Sessions       int      // per model; 0: a quarter of the cores on CPU, at least 1; 1 on CUDA
-	IntraOpThreads int      // per session; 0: cores divided by Sessions on CPU; 1 on CUDA
-	DeviceID       int      // of the CUDA device
-	GPUMemoryLimit int64    // bytes of GPU memory for each session; 0: no limit
+	Provider       Provider // Auto, CPU, CUDA or TensorRT
+	Sessions       int      // per model, on each device; 0: a quarter of the cores on CPU, at least 1; 1 on a GPU
+	IntraOpThreads int      // per session; 0: cores divided by Sessions on CPU; 1 on a GPU
+	Devices        []int    // ids of the GPUs; none: the first
+	GPUMemoryLimit int64    // bytes of a GPU's memory for each session; 0: no limit
+	EngineCache    string   // folder in which TensorRT keeps what it has built; empty: it builds at every start
 	Logger         *slog.Logger
 }
 
@@ -35,14 +41,14 @@ func DefaultOptions() Options { return Options{Provider: Auto, Logger: slog.Defa
 // Validate names the first field that makes no sense.
 func (o Options) Validate() error {
 	switch {
-	case o.Provider != Auto && o.Provider != CPU && o.Provider != CUDA:
-		return fmt.Errorf("ort: provider is %q, it must be auto, cpu or cuda", o.Provider)
+	case o.Provider != Auto && o.Provider != CPU && !o.Provider.gpu():
+		return fmt.Errorf("ort: provider is %q, it must be auto, cpu, cuda or tensorrt", o.Provider)
 	case o.Sessions < 0 || o.Sessions > 1024:
 		return errors.New("ort: sessions must be between 0 (chosen) and 1024")
 	case o.IntraOpThreads < 0 || o.IntraOpThreads > 1024:
 		return errors.New("ort: intra-op threads must be between 0 (chosen) and 1024")
-	case o.DeviceID < 0:
-		return errors.New("ort: device id must not be negative")
+	case slices.ContainsFunc(o.Devices, func(id int) bool { return id < 0 }):
+		return errors.New("ort: device ids must not be negative")
 	case o.GPUMemoryLimit < 0:
 		return errors.New("ort: GPU memory limit must not be negative")
 	case o.Logger == nil:
@@ -67,6 +73,9 @@ func (o Options) shared(provider Provider, cores int) Options {
 		if provider == CPU {
 			o.IntraOpThreads = max(1, cores/o.Sessions)
 		}
+	}
+	if len(o.Devices) == 0 || !provider.gpu() {
+		o.Devices = []int{0}
 	}
 	return o
 }

@@ -28,7 +28,7 @@ type Session struct {
 	warmUp []time.Duration // of each size
 }
 
-func newSession(model *models.Model, maxBatch int, provider Provider, opts Options) (*Session, error) {
+func newSession(model *models.Model, maxBatch int, at placement, opts Options) (*Session, error) {
 	name := model.Card.Name
 	if maxBatch < 1 || maxBatch > maxRows {
 		return nil, fmt.Errorf("model %s: largest batch is %d, it must be between 1 and %d", name, maxBatch, maxRows)
@@ -36,7 +36,8 @@ func newSession(model *models.Model, maxBatch int, provider Provider, opts Optio
 	if err := checkGraph(model); err != nil {
 		return nil, err
 	}
-	so, err := sessionOptions(provider, opts)
+	at.profile = profileOf(model.Card, maxBatch)
+	so, err := sessionOptions(at, opts)
 	if err != nil {
 		return nil, fmt.Errorf("model %s: %w", name, err)
 	}
@@ -47,7 +48,7 @@ func newSession(model *models.Model, maxBatch int, provider Provider, opts Optio
 		return nil, fmt.Errorf("model %s: %w", name, err)
 	}
 	s := &Session{model: name, card: model.Card, inner: inner, forget: func(*Session) {}}
-	if s.tensor, err = newTensors(inner, model.Card, maxBatch, provider == CPU); err != nil {
+	if s.tensor, err = newTensors(inner, model.Card, maxBatch, at.provider == CPU); err != nil {
 		s.destroy()
 		return nil, fmt.Errorf("model %s: %w", name, err)
 	}
@@ -61,7 +62,7 @@ func newSession(model *models.Model, maxBatch int, provider Provider, opts Optio
 // sessionOptions are the same for every model. Spinning threads would burn the
 // cores that decoding needs. Memory patterns would keep a plan for each batch
 // size: measured on the built-in models they cost a hundred MiB and gain no time.
-func sessionOptions(provider Provider, opts Options) (*ort.SessionOptions, error) {
+func sessionOptions(at placement, opts Options) (*ort.SessionOptions, error) {
 	so, err := ort.NewSessionOptions()
 	if err != nil {
 		return nil, err
@@ -75,8 +76,8 @@ func sessionOptions(provider Provider, opts Options) (*ort.SessionOptions, error
 		func() error { return so.SetLogSeverityLevel(ort.LoggingLevelError) },
 		func() error { return so.SetMemPattern(false) },
 	}
-	if provider == CUDA {
-		steps = append(steps, func() error { return appendCUDA(so, opts) })
+	if at.provider.gpu() {
+		steps = append(steps, func() error { return appendGPU(so, at, opts) })
 	}
 	for _, step := range steps {
 		if err := step(); err != nil {

@@ -12,7 +12,7 @@ import (
 type Config struct {
 	Listen      string   `yaml:"listen"`      // host:port; port 0 chooses a free one
 	Data        string   `yaml:"data"`        // folder of the database, of added models and of temporary files
-	Provider    string   `yaml:"provider"`    // auto, cpu or cuda
+	Provider    string   `yaml:"provider"`    // auto, cpu, cuda or tensorrt
 	Models      []string `yaml:"models"`      // folders of models, besides those built in and added
 	Redis       string   `yaml:"redis"`       // redis://… of the Redis that several processes count requests in; empty: each counts its own
 	ONNXRuntime string   `yaml:"onnxruntime"` // path of the shared library; empty: where set-up put it
@@ -36,8 +36,10 @@ type Config struct {
 
 // Inference sizes the pool of ONNX Runtime sessions.
 type Inference struct {
-	Sessions int `yaml:"sessions"` // for each model; 0: chosen by the provider
-	Threads  int `yaml:"threads"`  // of one session; 0: chosen so that sessions times threads is the number of cores
+	Sessions  int   `yaml:"sessions"`   // for each model, on each GPU; 0: chosen by the provider
+	Threads   int   `yaml:"threads"`    // of one session; 0: chosen so that sessions times threads is the number of cores
+	Devices   []int `yaml:"devices"`    // ids of the GPUs; none: the first
+	GPUMemory Size  `yaml:"gpu_memory"` // of each GPU, for all sessions together; 0: as much as they want
 }
 
 // Decoder bounds the processes that parse media.

@@ -41,7 +41,7 @@ func (c Config) validateService() error {
 	if slices.Contains(c.Models, "") {
 		return fmt.Errorf("models must not contain an empty name")
 	}
-	if err := oneOf("provider", c.Provider, "auto", "cpu", "cuda"); err != nil {
+	if err := oneOf("provider", c.Provider, "auto", "cpu", "cuda", "tensorrt"); err != nil {
 		return err
 	}
 	if err := oneOf("log.level", c.Log.Level, "debug", "info", "warn", "error"); err != nil {
@@ -57,6 +57,17 @@ func (c Config) validateService() error {
 		return err
 	}
 	if err := between("inference.threads", c.Inference.Threads, 0, 1024); err != nil {
+		return err
+	}
+	for i, id := range c.Inference.Devices {
+		if err := between("inference.devices", id, 0, 1024); err != nil {
+			return err
+		}
+		if slices.Contains(c.Inference.Devices[:i], id) {
+			return fmt.Errorf("inference.devices names the GPU %d twice", id)
+		}
+	}
+	if err := between("inference.gpu_memory", c.Inference.GPUMemory, 0, 1024*GiB); err != nil {
 		return err
 	}
 	return between("unauthenticated.requests_per_minute", c.Anonymous.RequestsPerMinute, 1, 1_000_000)
