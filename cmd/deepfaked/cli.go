@@ -25,6 +25,7 @@ type cli struct {
 	Models struct {
 		List      modelsList      `cmd:"" help:"List the models that would be used, with what was measured."`
 		Verify    modelsVerify    `cmd:"" help:"Check every model: card, checksum, shapes and self-test."`
+		Bench     modelsBench     `cmd:"" help:"Measure how fast each model runs here, for each batch size."`
 		Add       modelsAdd       `cmd:"" help:"Check a model folder and add it to the data folder, where the service finds it."`
 		Catalogue modelsCatalogue `cmd:"" help:"List published detectors that pull can get."`
 		Pull      modelsPull      `cmd:"" help:"Get a published detector: show its licence, download, convert, check and add it."`

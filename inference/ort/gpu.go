@@ -2,6 +2,7 @@ package ort
 
 import (
 	"fmt"
+	"maps"
 	"strconv"
 	"strings"
 
@@ -96,8 +97,6 @@ func tensorRTSettings(at placement, opts Options) map[string]string {
 		settings["trt_engine_cache_enable"], settings["trt_engine_cache_path"] = "1", opts.EngineCache
 		settings["trt_timing_cache_enable"], settings["trt_timing_cache_path"] = "1", opts.EngineCache
 	}
-	for key, shape := range at.profile {
-		settings[key] = shape
-	}
+	maps.Copy(settings, at.profile)
 	return settings
 }

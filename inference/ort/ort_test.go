@@ -13,11 +13,15 @@ import (
 // Tests that load the library don't run in parallel: a process can hold only
 // one environment.
 
-// openEnvironment loads the real library, or skips when there is none.
+// openEnvironment loads the real library, or skips when there is none. On a
+// machine with a GPU DEEPFAKED_TEST_PROVIDER has tests run there.
 func openEnvironment(t testing.TB, edit func(*Options)) *Environment {
 	t.Helper()
 	opts := Options{Provider: CPU, IntraOpThreads: 1, Logger: slog.New(slog.DiscardHandler)}
 	opts.Library = os.Getenv("DEEPFAKED_ONNXRUNTIME")
+	if provider := os.Getenv("DEEPFAKED_TEST_PROVIDER"); provider != "" {
+		opts.Provider = Provider(provider)
+	}
 	if edit != nil {
 		edit(&opts)
 	}

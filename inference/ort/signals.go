@@ -35,8 +35,9 @@ func keepSignals(fn func() error) error {
 
 // sigaction is rt_sigaction(2). libc's function hides signals of its own.
 func sigaction(n int, set, old *action) error {
+	const maskBytes = 8
 	_, _, errno := syscall.RawSyscall6(syscall.SYS_RT_SIGACTION, uintptr(n),
-		uintptr(unsafe.Pointer(set)), uintptr(unsafe.Pointer(old)), unsafe.Sizeof(action{}[3]), 0, 0)
+		uintptr(unsafe.Pointer(set)), uintptr(unsafe.Pointer(old)), maskBytes, 0, 0) //nolint:gosec // a system call takes pointers
 	if errno != 0 {
 		return errno
 	}

@@ -36,3 +36,39 @@ func TestSignalsAreKept(t *testing.T) { //nolint:paralleltest // signals belong 
 		t.Error("SIGTERM does not reach the program")
 	}
 }
+
+// TestSIGTERMDuringARun: the program hears of it, and what runs comes to its end:
+// the service could drain. On a GPU this is what keepSignals is there for.
+func TestSIGTERMDuringARun(t *testing.T) { //nolint:paralleltest // signals belong to the process
+	session := newTestSession(t, openEnvironment(t, nil), bytesModel(t), 4)
+	heard := make(chan os.Signal, 1)
+	signal.Notify(heard, syscall.SIGTERM)
+	defer signal.Stop(heard)
+	stop, ended := make(chan struct{}), make(chan error, 1)
+	go func() {
+		for {
+			if _, err := session.Run(4); err != nil {
+				ended <- err
+				return
+			}
+			select {
+			case <-stop:
+				ended <- nil
+				return
+			default:
+			}
+		}
+	}()
+	if err := syscall.Kill(os.Getpid(), syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-heard:
+	case <-time.After(10 * time.Second):
+		t.Error("SIGTERM does not reach the program")
+	}
+	close(stop)
+	if err := <-ended; err != nil {
+		t.Error("the run:", err)
+	}
+}

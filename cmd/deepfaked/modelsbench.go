@@ -1,0 +1,119 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"text/tabwriter"
+	"time"
+
+	"deepfaked/inference/ort"
+	"deepfaked/models"
+)
+
+type modelsBench struct {
+	configFlags
+	dataFlag
+	engineFlags
+	Batch int           `default:"8" placeholder:"N" env:"DEEPFAKED_BATCH" help:"Largest batch (default: ${default}, the service's)."`
+	For   time.Duration `default:"500ms" placeholder:"TIME" env:"DEEPFAKED_FOR" help:"How long each batch size runs (default: ${default})."`
+	JSON  bool          `env:"DEEPFAKED_JSON" help:"A line of JSON for each batch size."`
+}
+
+// speed is how one model runs with one batch size, on one session.
+type speed struct {
+	Model    string  `json:"model"`
+	Provider string  `json:"provider"`
+	Batch    int     `json:"batch"`      // rows
+	MedianMS float64 `json:"median_ms"`  // of a run
+	P99MS    float64 `json:"p99_ms"`     // of a run
+	Rows     float64 `json:"rows_per_s"` // at the median
+}
+
+// run proves each model before it measures it: a model that is wrong is not fast.
+func (c *modelsBench) run(ctx context.Context, to streams) error {
+	if c.Batch < 1 || c.Batch > 1024 || c.For <= 0 {
+		return usageError{errors.New("--batch must be between 1 and 1024, and --for more than nothing")}
+	}
+	cfg, err := settings(c.configFlags, c.dataFlag, c.engineFlags)
+	if err != nil {
+		return err
+	}
+	loaded, err := loadModels(cfg)
+	if err != nil {
+		return err
+	}
+	env, err := openRuntime(cfg, len(loaded), slog.New(slog.DiscardHandler))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = env.Close() }()
+	table := tabwriter.NewWriter(to.out, 0, 0, 2, ' ', tabwriter.AlignRight)
+	if !c.JSON {
+		_, _ = fmt.Fprintln(table, "MODEL\tPROVIDER\tBATCH\tMEDIAN ms\tP99 ms\tROWS/s\t")
+	}
+	for _, m := range loaded {
+		speeds, err := c.measure(ctx, env, m)
+		if err != nil {
+			return err
+		}
+		for _, s := range speeds {
+			if c.JSON {
+				err = errors.Join(err, json.NewEncoder(to.out).Encode(s))
+				continue
+			}
+			_, _ = fmt.Fprintf(table, "%s\t%s\t%d\t%.2f\t%.2f\t%.1f\t\n", s.Model, s.Provider, s.Batch, s.MedianMS, s.P99MS, s.Rows)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return table.Flush()
+}
+
+// measure runs the batch sizes of a model one after the other.
+func (c *modelsBench) measure(ctx context.Context, env *ort.Environment, m *models.Model) ([]speed, error) {
+	s, err := env.NewSession(m, c.Batch)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = s.Close() }()
+	if err := ort.Golden(s, m.Card); err != nil {
+		return nil, err
+	}
+	var out []speed
+	for _, size := range s.Sizes() {
+		took, err := repeat(ctx, s, size, c.For)
+		if err != nil {
+			return nil, err
+		}
+		slices.Sort(took)
+		median, late := took[len(took)/2], took[len(took)*99/100]
+		out = append(out, speed{
+			Model: m.Card.Name, Provider: string(env.Provider()), Batch: size,
+			MedianMS: ms(median), P99MS: ms(late), Rows: float64(size) / median.Seconds(),
+		})
+	}
+	return out, nil
+}
+
+// repeat runs a batch size over and over, thrice at least.
+func repeat(ctx context.Context, s *ort.Session, size int, most time.Duration) ([]time.Duration, error) {
+	var took []time.Duration
+	for began := time.Now(); len(took) < 3 || time.Since(began) < most; {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		start := time.Now()
+		if _, err := s.Run(size); err != nil {
+			return nil, err
+		}
+		took = append(took, time.Since(start))
+	}
+	return took, nil
+}
+
+func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
