@@ -32,7 +32,7 @@ test: setup-tests lint vet vuln ## set up and run every check and test
 
 lint: setup-tests ## golangci-lint and, where it is installed, shellcheck
 	$(TOOLS)/golangci-lint run --build-tags $(TEST_TAGS) ./...
-	@if command -v shellcheck >/dev/null; then shellcheck scripts/setup scripts/test-setup scripts/run scripts/sample scripts/vuln scripts/memory-check .ci/run; \
+	@if command -v shellcheck >/dev/null; then shellcheck scripts/setup scripts/test-setup scripts/run scripts/sample scripts/vuln scripts/memory-check scripts/gpu-check .ci/run; \
 	else echo 'lint: shellcheck is not installed, the shell scripts were not checked'; fi
 
 vet: setup ## go vet, also as it is on a machine without OpenCV and FFmpeg
