@@ -20,6 +20,9 @@ import (
 func (s *Server) detect(c *gin.Context) {
 	form, err := s.receive(c.Request, from(c))
 	defer form.close()
+	if form.hasFile {
+		s.spooled(from(c))
+	}
 	if err != nil {
 		s.fail(c, err)
 		return
@@ -45,7 +48,7 @@ func (s *Server) detect(c *gin.Context) {
 // as it can be made, and spools the file. The form is never nil.
 func (s *Server) receive(r *http.Request, call *call) (*form, error) {
 	none := &form{}
-	if s.ready() != nil {
+	if s.Ready() != nil {
 		return none, errNotReady
 	}
 	quota := s.opts.Accounts.Check(r.Context(), *call.account)

@@ -34,6 +34,7 @@ type problem struct {
 	code       string
 	message    string
 	retryAfter time.Duration // only with rateLimited
+	reason     Reason        // for the observer, where the code is too coarse
 }
 
 // Error returns the message.
@@ -110,7 +111,7 @@ func describe(err error) *problem {
 	if p := describeLimit(err); p != nil {
 		return p
 	}
-	return &problem{code: internalError, message: internalMessage(err)}
+	return describeOwn(err)
 }
 
 // describeLimit words what has been used up; nil for other errors.
@@ -119,10 +120,10 @@ func describeLimit(err error) *problem {
 	var busy *inference.SaturatedError
 	switch {
 	case errors.As(err, &daily):
-		return &problem{code: rateLimited, retryAfter: daily.RetryAfter, message: fmt.Sprintf(
+		return &problem{code: rateLimited, reason: dailyLimit, retryAfter: daily.RetryAfter, message: fmt.Sprintf(
 			"The plan's daily limit of %s is used up.", count(daily.Limit, "submission"))}
 	case errors.As(err, &busy):
-		return &problem{code: rateLimited, retryAfter: busy.RetryAfter,
+		return &problem{code: rateLimited, reason: saturated, retryAfter: busy.RetryAfter,
 			message: "The service has more work than it can finish in time."}
 	case errors.Is(err, account.ErrUnauthorized):
 		return &problem{code: unauthorized,
@@ -136,17 +137,21 @@ func describeLimit(err error) *problem {
 	return nil
 }
 
-// internalMessage tells apart only what helps the client to decide.
-func internalMessage(err error) string {
+// describeOwn words what is the service's fault, and tells apart only what helps
+// the client to decide.
+func describeOwn(err error) *problem {
+	p := &problem{code: internalError}
 	switch {
 	case errors.Is(err, errNotReady):
-		return "The service is not ready; retry in a moment."
+		p.reason, p.message = Reason(notReady), "The service is not ready; retry in a moment."
 	case errors.Is(err, job.ErrClosed):
-		return "The service is shutting down; nothing was counted. Submit the file again."
+		p.reason, p.message = shuttingDown, "The service is shutting down; nothing was counted. Submit the file again."
 	case errors.Is(err, context.DeadlineExceeded):
-		return "The analysis took too long and was stopped; nothing was counted. Retry in a moment."
+		p.reason, p.message = tooLate, "The analysis took too long and was stopped; nothing was counted. Retry in a moment."
 	case errors.Is(err, spool.ErrFull):
-		return "The service has no room for the upload right now; nothing was counted. Retry in a moment."
+		p.reason, p.message = spoolFull, "The service has no room for the upload right now; nothing was counted. Retry in a moment."
+	default:
+		p.message = "The service failed; nothing was counted. Retry in a moment."
 	}
-	return "The service failed; nothing was counted. Retry in a moment."
+	return p
 }

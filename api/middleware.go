@@ -103,6 +103,7 @@ func (s *Server) access(c *gin.Context) {
 			}
 		}
 		s.opts.Logger.LogAttrs(c.Request.Context(), level, "request", attrs...)
+		s.answered(c, call)
 	}()
 	c.Next()
 }

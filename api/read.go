@@ -74,7 +74,7 @@ func (s *Server) health(c *gin.Context) {
 
 // readiness answers GET /readyz: submissions can be judged.
 func (s *Server) readiness(c *gin.Context) {
-	if err := s.ready(); err != nil {
+	if err := s.Ready(); err != nil {
 		s.fail(c, &problem{code: notReady, message: "Not ready: " + err.Error() + "."})
 		return
 	}

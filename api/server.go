@@ -94,8 +94,9 @@ func (s *Server) SetReady(reason error) {
 	s.unready.Store(&reason)
 }
 
-// ready returns nil when submissions can be judged.
-func (s *Server) ready() error {
+// Ready returns nil when submissions can be judged, and else the reason that
+// SetReady was given.
+func (s *Server) Ready() error {
 	if reason := s.unready.Load(); reason != nil {
 		return *reason
 	}

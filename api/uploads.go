@@ -23,7 +23,7 @@ func (s *Server) receiving(account string) (leave func(), err error) {
 	defer u.mu.Unlock()
 	switch {
 	case u.by[account] >= s.opts.UploadsPerAccount:
-		return nil, &problem{code: rateLimited, retryAfter: s.opts.UploadRetry,
+		return nil, &problem{code: rateLimited, reason: uploadsAtOnce, retryAfter: s.opts.UploadRetry,
 			message: "The account is sending as many files at the same time as it may."}
 	case u.taken >= s.opts.Uploads:
 		return nil, &inference.SaturatedError{RetryAfter: s.opts.UploadRetry}

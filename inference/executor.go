@@ -15,6 +15,7 @@ func (s *Scheduler) loop(e Executor) {
 		if q == nil {
 			return
 		}
+		s.waited(q.model, rows)
 		s.execute(q, e[q.model], rows)
 		clear(rows) // a finished ticket must not be kept alive by the buffer
 	}
@@ -90,9 +91,11 @@ func (s *Scheduler) execute(q *queue, runner Runner, rows []*row) {
 		s.bisect(q, runner, rows, err)
 		return
 	}
+	took := s.opts.Now().Sub(start)
 	s.mu.Lock()
-	q.observe(len(rows), s.opts.Now().Sub(start))
+	q.observe(len(rows), took)
 	s.mu.Unlock()
+	s.ran(q.model, len(rows), took)
 	for i, r := range rows {
 		output := outputs[i*each : (i+1)*each]
 		r.ticket.settle(r.index, output, finite(q.model, output))

@@ -24,6 +24,7 @@ func newGate(opts DetectorOptions) *gate {
 
 // enter waits for a place. The caller gives it back by calling leave once.
 func (g *gate) enter(ctx context.Context, p Priority) (leave func(), err error) {
+	asked := time.Now()
 	places := []chan struct{}{g.later, g.slots}
 	if p == Interactive {
 		if err := g.queue(ctx); err != nil {
@@ -41,6 +42,9 @@ func (g *gate) enter(ctx context.Context, p Priority) (leave func(), err error) 
 		}
 	}
 	start := time.Now()
+	if g.opts.Observer != nil {
+		g.opts.Observer.Entered(start.Sub(asked))
+	}
 	return func() {
 		g.observe(time.Since(start))
 		free(places)

@@ -19,6 +19,8 @@ type SchedulerOptions struct {
 	BackgroundDelay time.Duration
 	// Now is the clock.
 	Now func() time.Time
+	// Observer may be nil.
+	Observer Observer
 }
 
 // DefaultSchedulerOptions hold for a server of any size.
@@ -44,7 +46,8 @@ type DetectorOptions struct {
 	Parallel int // files decoded and judged at the same time; background work takes half of it at most
 	Waiting  int // interactive requests that may wait for that; further ones are refused
 	Faces    face.Options
-	Prior    float64 // share of fakes expected among what is judged, within (0, 1)
+	Prior    float64      // share of fakes expected among what is judged, within (0, 1)
+	Observer GateObserver // may be nil
 }
 
 // DefaultDetectorOptions suit a small server.

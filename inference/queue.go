@@ -15,6 +15,7 @@ var ErrClosed = errors.New("the scheduler is closed")
 type ticket struct {
 	ctx     context.Context //nolint:containedctx // a ticket lives exactly as long as the call that brought the context
 	work    Work
+	at      time.Time     // of its admission
 	over    chan struct{} // closed when every row has settled
 	mu      sync.Mutex
 	left    int

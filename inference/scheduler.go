@@ -149,6 +149,7 @@ func (s *Scheduler) admit(t *ticket) error {
 	} else if late := now.Add(wait).Sub(deadline); late > 0 && s.rows > 0 {
 		return &SaturatedError{RetryAfter: max(late, time.Second)}
 	}
+	t.at = now
 	s.push(q, t, now, deadline)
 	return nil
 }

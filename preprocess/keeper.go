@@ -87,6 +87,7 @@ func (k *keeper) offer(w *worker) {
 		case p.idle <- w:
 		case <-w.Done():
 			p.opts.Logger.Warn("an idle decoder child died", "error", w.Err())
+			p.opts.lost(LostIdle)
 			return
 		case <-p.ctx.Done():
 			return

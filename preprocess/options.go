@@ -24,6 +24,7 @@ type PoolOptions struct {
 	UploadBytes int64         // of the largest file to expect
 	Recycle     int           // files until a child is replaced
 	Logger      *slog.Logger
+	Observer    Observer // may be nil
 }
 
 // DefaultPoolOptions fit the default limits: libraries take 2 GiB of address

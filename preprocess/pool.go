@@ -122,15 +122,18 @@ func (p *Pool) attempt(ctx context.Context, f *os.File, req DecodeRequest, decla
 // exchange has one child work on the file. A child that was already dead when
 // the file was to be handed over is not the file's fault: another gets it.
 func (p *Pool) exchange(ctx context.Context, req DecodeRequest, source *os.File, e *ear) (*DecodeReply, error) {
+	began := time.Now()
 	for {
 		w, err := p.worker(ctx)
 		if err != nil {
 			return nil, err
 		}
+		got := time.Now()
 		reply, err := w.serve(ctx, req, source, e)
 		if errors.Is(err, errNotServed) {
 			continue
 		}
+		p.decoded(began, got)
 		if err != nil && p.ctx.Err() != nil {
 			err = ErrPoolClosed
 		}

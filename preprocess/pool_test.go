@@ -86,17 +86,18 @@ func TestChildrenThatFailCostOneRequest(t *testing.T) {
 	for _, test := range []struct {
 		mode  string
 		cause string
+		loss  preprocess.Loss
 		tune  func(*preprocess.PoolOptions)
 	}{
-		{mode: "crash", cause: "about to crash"},
-		{mode: "killed", cause: "killed"},
-		{mode: "stopped", cause: "too long", tune: func(o *preprocess.PoolOptions) { o.Timeout = 200 * time.Millisecond }},
-		{mode: "spin", cause: "processor time", tune: func(o *preprocess.PoolOptions) { o.CPUSeconds = 1 }},
-		{mode: "hoard", cause: "no memory", tune: nil},
-		{mode: "overflow", cause: "output is", tune: nil},
-		{mode: "no-output", cause: "makes no sense"},
-		{mode: "keeps-mapping", cause: "freeze"},
-		{mode: "garbage", cause: "reply"},
+		{mode: "crash", cause: "about to crash", loss: preprocess.LostCrash},
+		{mode: "killed", cause: "killed", loss: preprocess.LostKilled},
+		{mode: "stopped", cause: "too long", loss: preprocess.LostTimeout, tune: func(o *preprocess.PoolOptions) { o.Timeout = 200 * time.Millisecond }},
+		{mode: "spin", cause: "processor time", loss: preprocess.LostCPU, tune: func(o *preprocess.PoolOptions) { o.CPUSeconds = 1 }},
+		{mode: "hoard", cause: "no memory", loss: preprocess.LostMemory, tune: nil},
+		{mode: "overflow", cause: "output is", loss: preprocess.LostReply, tune: nil},
+		{mode: "no-output", cause: "makes no sense", loss: preprocess.LostReply},
+		{mode: "keeps-mapping", cause: "freeze", loss: preprocess.LostReply},
+		{mode: "garbage", cause: "reply", loss: preprocess.LostReply},
 	} {
 		t.Run(test.mode, func(t *testing.T) {
 			t.Parallel()
@@ -107,7 +108,10 @@ func TestChildrenThatFailCostOneRequest(t *testing.T) {
 			if test.tune != nil {
 				test.tune(&opts)
 			}
+			seen := &observed{}
+			opts.Observer = seen
 			pool := newPool(t, opts)
+			defer seen.check(t, test.loss)
 			for range 2 { // the second finds a new child
 				_, err := decodeBytes(t, pool, tinyPNG(t), "")
 				fault(t, err, preprocess.UnsupportedMediaType, "could not be decoded safely")

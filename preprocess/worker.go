@@ -40,6 +40,9 @@ func (w *worker) serve(ctx context.Context, req DecodeRequest, source *os.File, 
 	stop := context.AfterFunc(ctx, w.Kill)
 	reply, err := w.ask(req, source, e)
 	spared := stop() // else it is being killed, though the reply may have come first
+	if err == nil && (reply.Leaving || !spared) {
+		w.opts.lost(leaving(reply))
+	}
 	switch {
 	case err == nil && reply.Leaving && reply.Code == "":
 		return nil, w.lost(req, errors.New("the child gives up: "+reply.Cause[:min(len(reply.Cause), maxText)]))
@@ -47,10 +50,12 @@ func (w *worker) serve(ctx context.Context, req DecodeRequest, source *os.File, 
 		healthy = spared && !reply.Leaving
 		return reply, nil
 	case errors.Is(err, errNotServed):
+		w.opts.lost(LostIdle)
 		return nil, err
 	}
-	late := errors.Is(err, os.ErrDeadlineExceeded)
+	late, before := errors.Is(err, os.ErrDeadlineExceeded), err
 	err = w.end(err)
+	w.opts.lost(w.cause(ctx, before))
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}

@@ -94,6 +94,7 @@ func TestWrongUsage(t *testing.T) {
 		"no plan":            {[]string{"keys", "create", "--account", "a"}, []string{"--plan"}},
 		"unknown plan":       {[]string{"keys", "create", "--account", "a", "--plan", "gold"}, []string{"gold", "free", "starter", "pro"}},
 		"address":            {[]string{"serve", "--listen", "8080"}, []string{"listen", "8080", "host:port"}},
+		"admin":              {[]string{"serve", "--admin", "9090"}, []string{"admin", "9090", "host:port"}},
 		"redis":              {[]string{"serve", "--redis", "localhost"}, []string{"redis", "localhost", "redis://"}},
 		"duration":           {[]string{"serve", "--drain", "5"}, []string{"--drain", "unit"}},
 		"log level":          {[]string{"serve", "--log-level", "loud"}, []string{"log.level", "debug", "loud"}},

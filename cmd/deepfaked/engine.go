@@ -13,6 +13,7 @@ import (
 	"deepfaked/inference"
 	"deepfaked/inference/ort"
 	"deepfaked/internal/config"
+	"deepfaked/internal/metrics"
 	"deepfaked/internal/sandbox"
 	"deepfaked/models"
 	"deepfaked/preprocess"
@@ -25,14 +26,16 @@ const maxBatch = 8
 // engine is everything that judges: decoder children, sessions, scheduler and
 // detector.
 type engine struct {
-	detector *inference.Detector
-	cards    []models.Card
-	provider string
+	detector  *inference.Detector
+	scheduler *inference.Scheduler
+	cards     []models.Card
+	provider  string
 	closers
 }
 
-// openEngine starts everything that judges. The caller closes it.
-func openEngine(ctx context.Context, cfg config.Config, logger *slog.Logger) (_ *engine, err error) {
+// openEngine starts everything that judges. The caller closes it. watch may be
+// nil.
+func openEngine(ctx context.Context, cfg config.Config, logger *slog.Logger, watch *metrics.Metrics) (_ *engine, err error) {
 	e := &engine{}
 	defer func() {
 		if err != nil {
@@ -48,12 +51,12 @@ func openEngine(ctx context.Context, cfg config.Config, logger *slog.Logger) (_ 
 		return nil, err
 	}
 	e.onClose(environment.Close)
-	scheduler, err := schedule(ctx, environment, loaded, logger)
+	e.scheduler, err = schedule(ctx, environment, loaded, logger, watch)
 	if err != nil {
 		return nil, err
 	}
-	e.onClose(func() error { scheduler.Close(); return nil })
-	pool, err := openPool(cfg, logger)
+	e.onClose(func() error { e.scheduler.Close(); return nil })
+	pool, err := openPool(cfg, logger, watch)
 	if err != nil {
 		return nil, err
 	}
@@ -66,9 +69,12 @@ func openEngine(ctx context.Context, cfg config.Config, logger *slog.Logger) (_ 
 	if err != nil {
 		return nil, err
 	}
-	parts := inference.Parts{Decoder: pool, Scheduler: scheduler, Cards: e.cards, Fusion: fusion, Provider: e.provider}
+	parts := inference.Parts{Decoder: pool, Scheduler: e.scheduler, Cards: e.cards, Fusion: fusion, Provider: e.provider}
 	opts := inference.DefaultDetectorOptions()
 	opts.Parallel, opts.Prior = 2*children(cfg), cfg.Prior
+	if watch != nil {
+		opts.Observer = watch
+	}
 	e.detector, err = inference.NewDetector(parts, opts)
 	return e, err
 }
@@ -91,7 +97,7 @@ func openRuntime(cfg config.Config, models int, logger *slog.Logger) (*ort.Envir
 
 // schedule makes the sessions, proves each by its card's self-test, and hands
 // them to a scheduler.
-func schedule(ctx context.Context, env *ort.Environment, loaded []*models.Model, logger *slog.Logger) (*inference.Scheduler, error) {
+func schedule(ctx context.Context, env *ort.Environment, loaded []*models.Model, logger *slog.Logger, watch *metrics.Metrics) (*inference.Scheduler, error) {
 	var executors []inference.Executor
 	warm := map[string][]time.Duration{}
 	for _, m := range loaded {
@@ -114,7 +120,11 @@ func schedule(ctx context.Context, env *ort.Environment, loaded []*models.Model,
 		warm[m.Card.Name] = sessions[0].WarmUp()
 		logger.Info("model ready", "model", m.Card.Name, "version", m.Card.Version, "task", m.Card.Task)
 	}
-	scheduler, err := inference.NewScheduler(inference.DefaultSchedulerOptions(), executors)
+	opts := inference.DefaultSchedulerOptions()
+	if watch != nil {
+		opts.Observer = watch
+	}
+	scheduler, err := inference.NewScheduler(opts, executors)
 	if err != nil {
 		return nil, err
 	}
@@ -133,12 +143,15 @@ func children(cfg config.Config) int {
 	return runtime.GOMAXPROCS(0)
 }
 
-func openPool(cfg config.Config, logger *slog.Logger) (*preprocess.Pool, error) {
+func openPool(cfg config.Config, logger *slog.Logger, watch *metrics.Metrics) (*preprocess.Pool, error) {
 	opts := preprocess.DefaultPoolOptions()
 	opts.Limits, opts.Children, opts.Command = cfg.Limits, children(cfg), []string{sandbox.Self, "decode"}
 	opts.Timeout, opts.MemoryBytes, opts.Logger = cfg.Decoder.Timeout, uint64(max(cfg.Decoder.Memory, 0)), logger
 	opts.CPUSeconds = uint64(max(cfg.Decoder.Timeout, 0)/time.Second) + 1
 	opts.OutputBytes = max(opts.OutputBytes, cfg.Limits.OutputBytes())
 	opts.UploadBytes = int64(cfg.Upload.Size)
+	if watch != nil {
+		opts.Observer = watch
+	}
 	return preprocess.NewPool(opts)
 }

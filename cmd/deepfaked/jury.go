@@ -41,7 +41,7 @@ type judged struct {
 // openJury starts everything that judges files of one's own. The caller closes it.
 func openJury(ctx context.Context, cfg config.Config, names []string) (*jury, error) {
 	cfg.Upload.Size = max(cfg.Upload.Size, config.Size(largest(names))) // nothing else bounds them
-	e, err := openEngine(ctx, cfg, slog.New(slog.DiscardHandler))
+	e, err := openEngine(ctx, cfg, slog.New(slog.DiscardHandler), nil)
 	switch {
 	case ctx.Err() != nil && e == nil:
 		return nil, errInterrupted

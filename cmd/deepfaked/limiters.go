@@ -18,19 +18,22 @@ func (s *service) limiters() (accounts, addresses api.Limiter, err error) {
 		}
 		s.onClose(client.Close)
 	}
-	if accounts, err = s.limiter(client, "account:"); err != nil {
+	if accounts, err = s.limiter(client, "account"); err != nil {
 		return nil, nil, err
 	}
-	addresses, err = s.limiter(client, "address:")
+	addresses, err = s.limiter(client, "address")
 	return accounts, addresses, err
 }
 
-func (s *service) limiter(client *redis.Client, prefix string) (api.Limiter, error) {
+func (s *service) limiter(client *redis.Client, counts string) (api.Limiter, error) {
 	local, err := account.NewLimiter(account.DefaultLimiterOptions())
 	if err != nil || client == nil {
 		return local, err
 	}
 	opts := sharedlimit.DefaultOptions()
-	opts.Redis, opts.Local, opts.Logger, opts.Prefix = client, local, s.logger, opts.Prefix+prefix
+	if s.metrics != nil {
+		opts.Away = s.metrics.Redis(counts)
+	}
+	opts.Redis, opts.Local, opts.Logger, opts.Prefix = client, local, s.logger, opts.Prefix+counts+":"
 	return sharedlimit.New(opts)
 }

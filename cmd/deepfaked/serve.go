@@ -22,6 +22,7 @@ type serveFlags struct {
 	engineFlags
 	Log         logFlags       `embed:"" prefix:"log-"`
 	Listen      *string        `env:"DEEPFAKED_LISTEN" placeholder:"ADDR" help:"host:port to serve on; port 0 takes a free one, which the first log line names (default: ${listen})."`
+	Admin       *string        `env:"DEEPFAKED_ADMIN" placeholder:"ADDR" help:"host:port of metrics, probes and profiles, for those who run the service only; port 0 takes a free one (default: none)."`
 	Workers     *int           `env:"DEEPFAKED_WORKERS" placeholder:"N" help:"Jobs analysed at the same time; 0 accepts jobs and leaves them for a later start (default: ${workers})."`
 	Redis       *string        `env:"DEEPFAKED_REDIS" placeholder:"URL" help:"Redis in which several processes count requests together, redis://HOST:PORT/DATABASE (default: each counts its own)."`
 	Deadline    *time.Duration `env:"DEEPFAKED_DEADLINE" placeholder:"TIME" help:"Longest analysis that a client waits for (default: ${deadline})."`
@@ -38,6 +39,7 @@ func (c *serveFlags) settings() (config.Config, error) {
 	set(&cfg.Log.Level, c.Log.Level)
 	set(&cfg.Log.Format, c.Log.Format)
 	set(&cfg.Listen, c.Listen)
+	set(&cfg.Admin, c.Admin)
 	set(&cfg.Data, c.Data)
 	set(&cfg.Jobs.Workers, c.Workers)
 	set(&cfg.Redis, c.Redis)
@@ -63,7 +65,11 @@ func (c *serveCommand) run(ctx context.Context, to streams) error {
 		return err
 	}
 	// Scripts read the address here, whatever else is to be logged.
-	newLogger(to.err, config.Log{Level: "info", Format: cfg.Log.Format}).Info("listening", "address", s.server.Addr().String())
+	told := newLogger(to.err, config.Log{Level: "info", Format: cfg.Log.Format})
+	told.Info("listening", "address", s.server.Addr().String())
+	if s.admin != nil {
+		told.Info("listening for administration", "address", s.admin.Addr().String())
+	}
 	err = s.serve(ctx)
 	if err = errors.Join(err, s.Close()); err == nil {
 		logger.Info("stopped")

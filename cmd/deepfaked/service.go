@@ -13,8 +13,10 @@ import (
 	"deepfaked/api"
 	"deepfaked/inference"
 	"deepfaked/internal/account"
+	"deepfaked/internal/admin"
 	"deepfaked/internal/config"
 	"deepfaked/internal/job"
+	"deepfaked/internal/metrics"
 	"deepfaked/internal/spool"
 	"deepfaked/internal/store"
 	"deepfaked/models"
@@ -31,6 +33,8 @@ type service struct {
 	jobs    *job.Runner
 	uploads *spool.Spool
 	server  *api.Server
+	metrics *metrics.Metrics // nil without an address for administration
+	admin   *admin.Server    // likewise
 	closers
 }
 
@@ -71,6 +75,9 @@ func (l *late) cards() []models.Card {
 // newService opens the books and binds the address. The caller closes it.
 func newService(ctx context.Context, cfg config.Config, logger *slog.Logger) (_ *service, err error) {
 	s := &service{cfg: cfg, logger: logger, judge: &late{}}
+	if cfg.Admin != "" {
+		s.metrics = metrics.New()
+	}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.Close())
@@ -86,18 +93,22 @@ func newService(ctx context.Context, cfg config.Config, logger *slog.Logger) (_ 
 	if err != nil {
 		return nil, err
 	}
+	books := s.watchedBooks()
 	s.jobs, err = job.New(ctx, job.Deps{
-		Detector: s.judge, Books: s.ledger, Store: s.books, Spool: s.uploads, Sentence: api.Sentence, Logger: logger,
-	}, jobOptions(cfg))
+		Detector: s.judge, Books: books, Store: s.books, Spool: s.uploads, Sentence: api.Sentence, Logger: logger,
+	}, s.watchJobs(jobOptions(cfg)))
 	if err != nil {
 		return nil, err
 	}
-	opts := serverOptions(cfg)
-	opts.Detector, opts.Accounts, opts.Jobs = s.judge, s.ledger, s.jobs
+	opts := s.watchServer(serverOptions(cfg))
+	opts.Detector, opts.Accounts, opts.Jobs = s.judge, books, s.jobs
 	opts.Limiter, opts.Addresses = limiter, addresses
 	opts.Spool, opts.Logger, opts.Models = s.uploads, logger, s.judge.cards
 	if s.server, err = api.New(opts); err != nil {
 		return nil, errors.Join(err, s.jobs.Close(ctx))
+	}
+	if err := s.openAdmin(ctx); err != nil {
+		return nil, errors.Join(err, s.server.Shutdown(ctx), s.jobs.Close(ctx))
 	}
 	return s, nil
 }
@@ -208,7 +219,7 @@ func (s *service) open(ctx context.Context) (*engine, error) {
 	if n > 0 {
 		s.logger.Warn("ended detections whose clients an earlier process left without an answer", "detections", n)
 	}
-	e, err := openEngine(ctx, s.cfg, s.logger)
+	e, err := openEngine(ctx, s.cfg, s.logger, s.metrics)
 	if err != nil {
 		return nil, err
 	}

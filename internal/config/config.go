@@ -11,6 +11,7 @@ import (
 // the configuration file; messages name fields by them.
 type Config struct {
 	Listen      string   `yaml:"listen"`      // host:port; port 0 chooses a free one
+	Admin       string   `yaml:"admin"`       // host:port of metrics, probes and profiles; empty: none
 	Data        string   `yaml:"data"`        // folder of the database, of added models and of temporary files
 	Provider    string   `yaml:"provider"`    // auto, cpu, cuda or tensorrt
 	Models      []string `yaml:"models"`      // folders of models, besides those built in and added

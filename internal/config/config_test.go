@@ -63,6 +63,7 @@ func TestLoadChangesOnlyWhatItNames(t *testing.T) {
 	t.Parallel()
 	c, err := load(t, `
 listen: 0.0.0.0:9000
+admin: 127.0.0.1:9001
 models: [a, b]
 onnxruntime: /lib/libonnxruntime.so
 inference: {sessions: 2, threads: 3, devices: [0, 2], gpu_memory: 4GiB}
@@ -84,6 +85,7 @@ keep_uploads: true
 	require.NoError(t, err)
 	require.NoError(t, c.Validate())
 	want := Default()
+	want.Admin = "127.0.0.1:9001"
 	want.Listen, want.Models, want.ONNXRuntime = "0.0.0.0:9000", []string{"a", "b"}, "/lib/libonnxruntime.so"
 	want.Inference = Inference{Sessions: 2, Threads: 3, Devices: []int{0, 2}, GPUMemory: 4 * GiB}
 	want.Decoder = Decoder{Children: 4, Timeout: 5 * time.Second, Memory: 2 * GiB}

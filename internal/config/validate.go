@@ -29,8 +29,13 @@ func (c Config) Validate() error {
 }
 
 func (c Config) validateService() error {
-	if err := validateListen(c.Listen); err != nil {
+	if err := validateListen("listen", c.Listen); err != nil {
 		return err
+	}
+	if c.Admin != "" {
+		if err := validateListen("admin", c.Admin); err != nil {
+			return err
+		}
 	}
 	if c.Redis != "" && !slices.ContainsFunc([]string{"redis://", "rediss://", "unix://"}, func(s string) bool { return strings.HasPrefix(c.Redis, s) }) {
 		return fmt.Errorf("redis is %q, it must be an address such as redis://HOST:6379/0", c.Redis)
@@ -146,13 +151,13 @@ func (c Config) validateProxies() error {
 	return nil
 }
 
-func validateListen(listen string) error {
+func validateListen(field, listen string) error {
 	_, port, err := net.SplitHostPort(listen)
 	if err != nil {
-		return fmt.Errorf("listen must be host:port, such as 127.0.0.1:8080, and is %q", listen)
+		return fmt.Errorf("%s must be host:port, such as 127.0.0.1:8080, and is %q", field, listen)
 	}
 	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
-		return fmt.Errorf("listen: the port must be between 0 and 65535, and is %q", port)
+		return fmt.Errorf("%s: the port must be between 0 and 65535, and is %q", field, port)
 	}
 	return nil
 }

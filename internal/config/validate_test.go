@@ -18,6 +18,8 @@ func TestValidateNamesTheField(t *testing.T) {
 		{"listen must be host:port", func(c *Config) { c.Listen = "8080" }},
 		{"listen: the port", func(c *Config) { c.Listen = ":65536" }},
 		{"listen: the port", func(c *Config) { c.Listen = "localhost:http" }},
+		{"admin must be host:port", func(c *Config) { c.Admin = "9090" }},
+		{"admin: the port", func(c *Config) { c.Admin = ":http" }},
 		{"data must name a folder", func(c *Config) { c.Data = "" }},
 		{"models must not contain an empty name", func(c *Config) { c.Models = []string{"a", ""} }},
 		{"provider must be auto, cpu, cuda", func(c *Config) { c.Provider = "tpu" }},

@@ -104,13 +104,11 @@ func (r *Runner) Submit(ctx context.Context, a account.Account, s account.Submis
 
 // insert queues t unless the queue is full.
 func (r *Runner) insert(ctx context.Context, tx *store.Tx, t Task) error {
-	waiting := 0
-	err := tx.QueryRowContext(ctx, `
-		SELECT count(*) FROM river_job WHERE state IN ('available', 'retryable', 'scheduled')`).Scan(&waiting)
+	n, err := waiting(ctx, tx)
 	if err != nil {
-		return fmt.Errorf("count the jobs that wait: %w", err)
+		return err
 	}
-	if waiting >= r.opts.Queue {
+	if n >= r.opts.Queue {
 		return &inference.SaturatedError{RetryAfter: r.opts.RetryAfter}
 	}
 	_, err = r.queue.InsertTx(ctx, tx.SQL(), newDetection(t), nil)

@@ -30,18 +30,24 @@ type worker struct {
 }
 
 // Work takes a job to its end, or says when it is to be tried again.
-func (w *worker) Work(ctx context.Context, j *river.Job[detection]) error {
+func (w *worker) Work(ctx context.Context, j *river.Job[detection]) (err error) {
 	r := w.runner
+	end := Failed
+	defer func(began time.Time) { r.attempted(j, began, end, err) }(time.Now())
 	outcome, err := r.attempt(ctx, j.Args)
 	var busy *inference.SaturatedError
 	switch {
 	case err == nil:
+		end = Complete
 		return r.settle(ctx, j, outcome)
 	case r.stopping.Load() && errors.Is(err, context.Canceled):
+		end = Returned
 		return river.JobSnooze(0)
 	case errors.As(err, &busy):
+		end = Postponed
 		return river.JobSnooze(max(busy.RetryAfter, time.Second))
 	case !final(err) && j.Attempt < j.MaxAttempts:
+		end = Retried
 		r.deps.Logger.Warn("job is tried again", "request_id", j.Args.RequestID, "detection", j.Args.ID, "attempt", j.Attempt, "error", err)
 		return err
 	}

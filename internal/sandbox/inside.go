@@ -28,7 +28,7 @@ func Enter() error {
 	go func() {
 		<-exhausted
 		_, _ = os.Stderr.WriteString("the processor time of one file is used up\n")
-		os.Exit(exitCPU)
+		os.Exit(ExitCPU)
 	}()
 	return nil
 }
@@ -45,8 +45,8 @@ func volunteer() error {
 	return nil
 }
 
-// exitCPU is the exit status of a child that ran out of processor time.
-const exitCPU = 24
+// ExitCPU is the exit status of a child that ran out of processor time.
+const ExitCPU = 24
 
 // closeInherited closes every descriptor but the standard ones, the socket, and
 // the anonymous ones that the Go runtime polls with.

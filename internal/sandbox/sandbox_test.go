@@ -211,7 +211,7 @@ func TestProcessorTime(t *testing.T) {
 	case <-time.After(30 * time.Second):
 		t.Fatal("it still runs")
 	}
-	if !strings.Contains(c.Err().Error(), fmt.Sprint("exit status ", exitCPU)) || !strings.Contains(c.Stderr(), "processor time") {
+	if !strings.Contains(c.Err().Error(), fmt.Sprint("exit status ", ExitCPU)) || !strings.Contains(c.Stderr(), "processor time") {
 		t.Fatalf("it ended with %v: %s", c.Err(), c.Stderr())
 	}
 	if err := c.AllowCPU(time.Second); err == nil {

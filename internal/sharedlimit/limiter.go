@@ -22,6 +22,7 @@ type Options struct {
 	Timeout time.Duration    // of one question to Redis, for which a request waits
 	Pause   time.Duration    // after a failure, before Redis is asked again
 	Logger  *slog.Logger
+	Away    func(bool) // told when Redis goes away, and when it is back; may be nil, and must not block
 }
 
 // DefaultOptions fills in all but the dependencies.
@@ -124,6 +125,9 @@ func (l *Limiter) resting() bool {
 func (l *Limiter) report(err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if changed := (err != nil) == l.away.IsZero(); changed && l.opts.Away != nil {
+		l.opts.Away(err != nil)
+	}
 	switch {
 	case err != nil && l.away.IsZero():
 		l.opts.Logger.Warn("redis is away: until it is back, requests are counted by this process alone", "error", err)

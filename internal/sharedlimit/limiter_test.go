@@ -189,6 +189,8 @@ func TestRedisGoesAndComesBack(t *testing.T) {
 	dir, log := t.TempDir(), &bytes.Buffer{}
 	s := startRedis(t, dir)
 	l := s.limiter(log, long)
+	var told []bool
+	l.opts.Away = func(away bool) { told = append(told, away) }
 	assert.Equal(t, 2, l.Allow("k", 3).Remaining)
 	s.stop()
 	assert.Equal(t, 1, l.Allow("k", 3).Remaining, "its own count goes on")
@@ -200,6 +202,7 @@ func TestRedisGoesAndComesBack(t *testing.T) {
 		l.Allow("other", 1000)
 		return strings.Contains(log.String(), "redis is back")
 	}, 30*time.Second, 30*time.Millisecond, "it has not come back")
+	assert.Equal(t, []bool{true, false}, told, "the observer is told of changes alone")
 	assert.Equal(t, 1, strings.Count(log.String(), "redis is away"), log.String())
 }
 

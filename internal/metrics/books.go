@@ -1,0 +1,103 @@
+package metrics
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"deepfaked/internal/account"
+)
+
+// Event is what came of something that the books were asked for.
+type Event string
+
+// The events of the books.
+const (
+	Reserved  Event = "reserved"  // a place is held
+	Counted   Event = "counted"   // the detection is stored, and its place a scan
+	Failed    Event = "failed"    // a job has failed, and its place is free
+	Released  Event = "released"  // an analysis has failed, and its place is free
+	Withdrawn Event = "withdrawn" // there was no room for the analysis after all
+	Exhausted Event = "exhausted" // refused: the allowance is used up
+	Daily     Event = "daily"     // refused: the daily limit is used up
+	Broken    Event = "error"     // the books could not be written
+)
+
+// Books is a ledger that tells what it does.
+type Books struct {
+	*account.Ledger
+
+	metrics *Metrics
+}
+
+// Books wraps the ledger.
+func (m *Metrics) Books(l *account.Ledger) *Books { return &Books{l, m} }
+
+// wrote counts what came of a transaction that began then.
+func (b *Books) wrote(began time.Time, event Event, err error) {
+	b.metrics.observe(Store, time.Since(began))
+	if err != nil {
+		event = refusal(err)
+	}
+	b.metrics.quota.WithLabelValues(string(event)).Inc()
+}
+
+func refusal(err error) Event {
+	var daily *account.LimitError
+	switch {
+	case errors.As(err, &daily):
+		return Daily
+	case errors.Is(err, account.ErrQuotaExceeded):
+		return Exhausted
+	}
+	return Broken
+}
+
+// Check counts only refusals: what is let through is counted by Reserve.
+func (b *Books) Check(ctx context.Context, a account.Account) error {
+	err := b.Ledger.Check(ctx, a)
+	if err != nil {
+		b.metrics.quota.WithLabelValues(string(refusal(err))).Inc()
+	}
+	return err
+}
+
+// Reserve is the ledger's.
+func (b *Books) Reserve(ctx context.Context, a account.Account, s account.Submission, also ...account.Step) error {
+	began := time.Now()
+	err := b.Ledger.Reserve(ctx, a, s, also...)
+	b.wrote(began, Reserved, err)
+	return err
+}
+
+// Settle is the ledger's.
+func (b *Books) Settle(ctx context.Context, id string, o account.Outcome, also ...account.Step) (account.Detection, error) {
+	began := time.Now()
+	d, err := b.Ledger.Settle(ctx, id, o, also...)
+	b.wrote(began, Counted, err)
+	return d, err
+}
+
+// Fail is the ledger's.
+func (b *Books) Fail(ctx context.Context, id, message string, also ...account.Step) error {
+	began := time.Now()
+	err := b.Ledger.Fail(ctx, id, message, also...)
+	b.wrote(began, Failed, err)
+	return err
+}
+
+// Release is the ledger's.
+func (b *Books) Release(ctx context.Context, id string) error {
+	began := time.Now()
+	err := b.Ledger.Release(ctx, id)
+	b.wrote(began, Released, err)
+	return err
+}
+
+// Withdraw is the ledger's.
+func (b *Books) Withdraw(ctx context.Context, id string) error {
+	began := time.Now()
+	err := b.Ledger.Withdraw(ctx, id)
+	b.wrote(began, Withdrawn, err)
+	return err
+}

@@ -1,0 +1,166 @@
+package metrics
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http/httptest"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"deepfaked/api"
+	"deepfaked/inference"
+	"deepfaked/internal/job"
+	"deepfaked/preprocess"
+)
+
+var (
+	_ api.Observer           = (*Metrics)(nil)
+	_ inference.Observer     = (*Metrics)(nil)
+	_ inference.GateObserver = (*Metrics)(nil)
+	_ preprocess.Observer    = (*Metrics)(nil)
+	_ job.Observer           = (*Metrics)(nil)
+	_ api.Accounts           = (*Books)(nil)
+	_ job.Books              = (*Books)(nil)
+)
+
+// watched are metrics with everything in them.
+func watched(jobs func(context.Context) (int, error)) *Metrics {
+	m := New()
+	m.Watch(Sources{
+		Ready: func() error { return nil }, Rows: func() int { return 3 }, Jobs: jobs,
+		Spool: func() (int64, int64) { return 4, 5 }, Provider: func() string { return "cpu" },
+	})
+	m.Answered(api.Answer{Route: "/v1/detect", Method: "POST", Status: 200, Took: time.Second})
+	m.Ran("image", 2, time.Second)
+	m.Attempted(job.Complete, time.Second, time.Second)
+	m.Redis("account")(true)
+	return m
+}
+
+func seven(context.Context) (int, error) { return 7, nil }
+
+func scrape(m *Metrics) string {
+	w := httptest.NewRecorder()
+	m.Handler(slog.New(slog.DiscardHandler)).ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
+	return w.Body.String()
+}
+
+func TestFigures(t *testing.T) {
+	t.Parallel()
+	text := scrape(watched(seven))
+	for _, line := range []string{
+		`deepfaked_http_requests_total{method="POST",route="/v1/detect",status="200"} 1`,
+		`deepfaked_http_request_duration_seconds_sum{method="POST",route="/v1/detect",status="200"} 1`,
+		`deepfaked_rejections_total{reason="saturated"} 0`,
+		`deepfaked_stage_duration_seconds_count{stage="inference"} 1`,
+		`deepfaked_stage_duration_seconds_count{stage="decode"} 0`,
+		`deepfaked_batch_rows_bucket{model="image",le="2"} 1`,
+		`deepfaked_batch_rows_bucket{model="image",le="1"} 0`,
+		`deepfaked_decoder_children_lost_total{reason="timeout"} 0`,
+		`deepfaked_job_attempts_total{end="complete"} 1`,
+		`deepfaked_job_wait_seconds_sum 1`,
+		`deepfaked_quota_events_total{event="reserved"} 0`,
+		`deepfaked_redis_away{counts="account"} 1`,
+		`deepfaked_ready 1`, `deepfaked_rows_waiting 3`, `deepfaked_jobs_waiting 7`,
+		`deepfaked_spool_files 4`, `deepfaked_spool_bytes 5`, `deepfaked_provider_info{provider="cpu"} 1`,
+	} {
+		assert.Contains(t, text, line+"\n")
+	}
+}
+
+// Whatever clients send, there are so many series and no more.
+func TestLabelsAreBounded(t *testing.T) {
+	t.Parallel()
+	m := New()
+	for _, method := range []string{"GET", "get", "PROPFIND", strings.Repeat("X", 1000)} {
+		m.Answered(api.Answer{Method: method, Status: 404, Reason: "not_found"})
+	}
+	text := scrape(m)
+	assert.Contains(t, text, `deepfaked_http_requests_total{method="other",route="none",status="404"} 3`)
+	assert.Contains(t, text, `deepfaked_rejections_total{reason="not_found"} 4`)
+	assert.NotContains(t, text, "PROPFIND")
+	assert.Equal(t, len(api.Reasons()), strings.Count(text, "deepfaked_rejections_total{"), "a reason that api.Reasons does not list")
+}
+
+func TestLint(t *testing.T) {
+	t.Parallel()
+	problems, err := testutil.GatherAndLint(watched(seven).registry)
+	require.NoError(t, err)
+	for _, p := range problems {
+		assert.Fail(t, p.Metric, p.Text)
+	}
+}
+
+// A database that does not answer costs one figure, not all of them.
+func TestWithoutTheDatabase(t *testing.T) {
+	t.Parallel()
+	text := scrape(watched(func(context.Context) (int, error) { return 0, errors.New("the database is away") }))
+	assert.NotContains(t, text, "deepfaked_jobs_waiting")
+	assert.Contains(t, text, "deepfaked_rows_waiting 3\n")
+}
+
+// README.md lists what there is, and no more.
+func TestDocumentation(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("README.md")
+	require.NoError(t, err)
+	var listed, made []string
+	for _, found := range regexp.MustCompile("(?m)^\\| `(deepfaked_[a-z_]+)").FindAllStringSubmatch(string(text), -1) {
+		listed = append(listed, found[1])
+	}
+	families, err := watched(seven).registry.Gather()
+	require.NoError(t, err)
+	for _, f := range families {
+		if strings.HasPrefix(f.GetName(), namespace+"_") {
+			made = append(made, f.GetName())
+		}
+	}
+	slices.Sort(listed)
+	slices.Sort(made)
+	assert.Equal(t, made, listed)
+	for _, name := range values() {
+		assert.Contains(t, string(text), "`"+name+"`")
+	}
+}
+
+// values are those of the labels whose values are ours.
+func values() (all []string) {
+	for _, s := range []Stage{Spool, Admission, Child, Decode, Queue, Inference, Store} {
+		all = append(all, string(s))
+	}
+	for _, l := range losses {
+		all = append(all, string(l))
+	}
+	for _, e := range []Event{Reserved, Counted, Failed, Released, Withdrawn, Exhausted, Daily, Broken} {
+		all = append(all, string(e))
+	}
+	for _, e := range []job.End{job.Complete, job.Failed, job.Retried, job.Postponed, job.Returned} {
+		all = append(all, string(e))
+	}
+	return all
+}
+
+// What is told for one picture: a request, its stages, three batches.
+func BenchmarkObserve(b *testing.B) {
+	m := New()
+	b.ReportAllocs()
+	for b.Loop() {
+		m.Spooled(time.Millisecond)
+		m.Entered(0)
+		m.Decoded(0, time.Millisecond)
+		for _, model := range []string{"image", "face", "face-detection"} {
+			m.Waited(model, time.Millisecond)
+			m.Ran(model, 1, time.Millisecond)
+		}
+		m.Answered(api.Answer{Route: "/v1/detect", Method: "POST", Status: 200, Took: time.Millisecond})
+	}
+}
