@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"deepfaked/internal/footprint"
 	"deepfaked/internal/load"
@@ -33,7 +35,7 @@ func (c *cli) run(ctx context.Context, stdout, stderr io.Writer) error {
 	if err != nil {
 		return usageError{err}
 	}
-	s, err := newService(c.URL, c.Key, c.Mode, mix, max(c.Connections, c.Clients, c.Burst))
+	s, err := c.server(mix)
 	if err != nil {
 		return usageError{err}
 	}
@@ -51,6 +53,29 @@ func (c *cli) run(ctx context.Context, stdout, stderr io.Writer) error {
 	}
 	steps, err := measure(ctx, plans, s.next, stderr)
 	return errors.Join(err, c.report(steps, files, stdout, stderr), verdict(ctx, steps))
+}
+
+// server is what gets the load.
+type server interface {
+	probe(ctx context.Context, timeout time.Duration) error // tells what can't be measured
+	next() load.Call
+	close()
+}
+
+func (c *cli) server(m *mix) (server, error) {
+	// No proxy: what is measured is the server that was named, and nothing else
+	// may get the load.
+	transport := &http.Transport{
+		MaxIdleConnsPerHost: max(c.Connections, c.Clients, c.Burst), IdleConnTimeout: time.Minute,
+		ExpectContinueTimeout: time.Second, DisableCompression: true,
+	}
+	switch {
+	case c.Post == "":
+		return newService(c.URL, c.Key, c.Mode, m, transport)
+	case c.Mode != modeSync:
+		return nil, errors.New("--post is for synchronous requests; leave --mode out")
+	}
+	return newTarget(c, m, transport)
 }
 
 // prepare finds out what can't be written before the long wait, not after it.

@@ -18,7 +18,10 @@ The service limits requests a minute and uploads at once, and answers 429 beyond
 // cli is the command line. Operators' scripts rely on its words.
 type cli struct {
 	URL string `name:"url" default:"http://127.0.0.1:8080" help:"Address of the service. No other is called: redirects and proxies are not followed."`
-	Key string `env:"DEEPFAKED_KEY" required:"" help:"API key; asynchronous requests need a paid plan."`
+	Key string `env:"DEEPFAKED_KEY" help:"API key; asynchronous requests need a paid plan."`
+
+	Post string `placeholder:"PATH" help:"Measure any server: post each file to this path, and count answers of 200 as successes."`
+	Form string `enum:"multipart,kserve" default:"multipart" help:"How --post sends a file: as the field file of a form (multipart), or as the string of bytes FILE of the Open Inference Protocol with binary data (kserve)."`
 
 	Rate     float64   `xor:"load" placeholder:"R" help:"Open loop: requests a second."`
 	Ramp     []float64 `xor:"load" placeholder:"R1" help:"Open loop at one rate after the other."`

@@ -33,15 +33,9 @@ type service struct {
 	mix       *mix
 }
 
-// newService makes ready for so many requests at once; it calls nothing.
-func newService(address, key, mode string, m *mix, connections int) (*service, error) {
-	// No proxy: what is measured is the service that was named, and nothing else
-	// may get the load.
-	transport := &http.Transport{MaxIdleConnsPerHost: connections, IdleConnTimeout: time.Minute, ExpectContinueTimeout: time.Second, DisableCompression: true}
-	c, err := client.New(client.Options{BaseURL: address, Key: key, HTTP: &http.Client{
-		Transport:     noting{transport},
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}})
+// newService calls nothing.
+func newService(address, key, mode string, m *mix, transport *http.Transport) (*service, error) {
+	c, err := client.New(client.Options{BaseURL: address, Key: key, HTTP: &http.Client{Transport: noting{transport}, CheckRedirect: stay}})
 	return &service{c, transport, mode, m}, err
 }
 

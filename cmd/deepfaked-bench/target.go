@@ -1,0 +1,157 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"io"
+	"mime/multipart"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"deepfaked/internal/load"
+)
+
+// The forms in which a file is posted.
+const (
+	formMultipart = "multipart"
+	formKServe    = "kserve"
+)
+
+// maxAnswer bounds what is read of an answer.
+const maxAnswer = 16 << 20
+
+// target is any server that takes a file in one request and answers 200. What is
+// sent is made before the load, so that making it takes no time from it.
+type target struct {
+	http     *http.Client
+	url, key string
+	mix      *mix
+	encoded  map[*byte]payload // by the content's first byte
+}
+
+// payload is a request without its address.
+type payload struct {
+	header http.Header
+	body   []byte
+}
+
+// newTarget makes the request of each file ready; it calls nothing.
+func newTarget(c *cli, m *mix, transport *http.Transport) (*target, error) {
+	address, err := url.Parse(strings.TrimRight(c.URL, "/") + c.Post)
+	if err != nil || address.Scheme != "http" && address.Scheme != "https" || address.Host == "" || !strings.HasPrefix(c.Post, "/") {
+		return nil, fmt.Errorf("%s followed by %s is no address: one must begin with http:// or https:// and the other with /", c.URL, c.Post)
+	}
+	t := &target{&http.Client{Transport: transport, CheckRedirect: stay}, address.String(), c.Key, m, map[*byte]payload{}}
+	for _, g := range m.groups {
+		for _, f := range g.files {
+			if len(f.content) == 0 {
+				return nil, fmt.Errorf("%s is empty", f.name)
+			}
+			if t.encoded[&f.content[0]], err = encode(c.Form, f); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return t, nil
+}
+
+// stay answers redirects with what they are.
+func stay(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+
+func encode(form string, f file) (payload, error) {
+	if form == formKServe {
+		return encodeKServe(f)
+	}
+	var body bytes.Buffer
+	w := multipart.NewWriter(&body)
+	part, err := w.CreateFormFile("file", f.name)
+	if err != nil {
+		return payload{}, err
+	}
+	if _, err := part.Write(f.content); err != nil {
+		return payload{}, err
+	}
+	if err := w.Close(); err != nil {
+		return payload{}, err
+	}
+	return payload{http.Header{"Content-Type": {w.FormDataContentType()}}, body.Bytes()}, nil
+}
+
+// encodeKServe is a request of the Open Inference Protocol (version 2 of KServe's)
+// with its extension for binary data: a tensor FILE of one string of bytes, which
+// its length precedes.
+func encodeKServe(f file) (payload, error) {
+	content := append(binary.LittleEndian.AppendUint32(nil, uint32(len(f.content))), f.content...) //nolint:gosec // at most maxContent
+	head, err := json.Marshal(map[string]any{"inputs": []any{map[string]any{
+		"name": "FILE", "shape": []int{1, 1}, "datatype": "BYTES", "parameters": map[string]any{"binary_data_size": len(content)},
+	}}})
+	if err != nil {
+		return payload{}, err
+	}
+	return payload{http.Header{
+		"Content-Type":                    {"application/octet-stream"},
+		"Inference-Header-Content-Length": {strconv.Itoa(len(head))},
+	}, append(head, content...)}, nil
+}
+
+func (t *target) close() { t.http.CloseIdleConnections() }
+
+// next picks the next request.
+func (t *target) next() load.Call {
+	f := t.mix.pick()
+	p := t.encoded[&f.content[0]]
+	return func(ctx context.Context) load.Answer {
+		a := load.Answer{Mode: modeSync}
+		status, err := t.send(ctx, p)
+		if status != 0 {
+			a.Statuses = []int{status}
+		}
+		a.OK = err == nil && status == http.StatusOK
+		if err != nil {
+			a.Error = short(err)
+		}
+		return a
+	}
+}
+
+// send posts once and reads the whole answer. The status is 0 where there was none.
+func (t *target) send(ctx context.Context, p payload) (status int, err error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, t.url, bytes.NewReader(p.body))
+	if err != nil {
+		return 0, err
+	}
+	r.Header = p.header.Clone()
+	if t.key != "" {
+		r.Header.Set("Authorization", "Bearer "+t.key)
+	}
+	resp, err := t.http.Do(r)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	if _, err := io.Copy(io.Discard, io.LimitReader(resp.Body, maxAnswer)); err != nil {
+		return 0, err
+	}
+	return resp.StatusCode, nil
+}
+
+// probe posts a file, so that a wrong address is told before the long wait. A server
+// that is busy or fails is measured like any other.
+func (t *target) probe(ctx context.Context, timeout time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	status, err := t.send(ctx, t.encoded[&t.mix.groups[0].files[0].content[0]])
+	switch {
+	case err != nil:
+		return fmt.Errorf("the server can't be measured: %w", err)
+	case status/100 == 3, status/100 == 4 && status != http.StatusTooManyRequests:
+		return fmt.Errorf("the server can't be measured: it answers %d where 200 counts", status)
+	}
+	return nil
+}
