@@ -63,7 +63,7 @@ func (d *Detector) Detect(ctx context.Context, req Request) (Result, error) {
 	if req.Sensitivity == "" {
 		req.Sensitivity = Balanced
 	}
-	leave, err := d.gate.enter(ctx, req.Priority)
+	leave, err := d.gate.enter(ctx, req)
 	if err != nil {
 		return Result{}, err
 	}

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"deepfaked/models"
@@ -258,12 +257,20 @@ func TestPlaceIsTakenUntilTheMemoryIsBack(t *testing.T) {
 	if _, err := d.Detect(t.Context(), Request{}); err != nil {
 		t.Fatal(err)
 	}
-	if n := len(d.gate.slots); n != 1 {
-		t.Errorf("%d places are taken while the memory is", n)
+	others := d.opts.Parallel - 1
+	for range others {
+		if _, err := d.gate.enter(t.Context(), Request{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	if _, err := d.gate.enter(ctx, Request{}); err == nil {
+		t.Error("its place is free while its memory is not")
 	}
 	close(slow)
-	for range cap(d.gate.slots) { // all are free in the end
-		d.gate.slots <- struct{}{}
+	if _, err := d.gate.enter(t.Context(), Request{}); err != nil {
+		t.Errorf("its place is not free in the end: %v", err)
 	}
 }
 
@@ -274,75 +281,6 @@ func TestDetectWithNothingToJudge(t *testing.T) {
 	if _, err := d.Detect(t.Context(), Request{}); !errors.As(err, &fault) || fault.Code != preprocess.UnsupportedMediaType {
 		t.Errorf("got %v, want unsupported_media_type: no score is invented", err)
 	}
-}
-
-func TestGateRefusesWhenTooManyWait(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		g := newGate(DetectorOptions{Parallel: 1, Waiting: 1})
-		leave, err := g.enter(t.Context(), Interactive)
-		if err != nil {
-			t.Fatal(err)
-		}
-		ctx, cancel := context.WithCancel(t.Context())
-		waits := make(chan error, 1)
-		go func() {
-			_, err := g.enter(ctx, Interactive)
-			waits <- err
-		}()
-		synctest.Wait()
-		var saturated *SaturatedError
-		if _, err := g.enter(t.Context(), Interactive); !errors.As(err, &saturated) || saturated.RetryAfter < time.Second {
-			t.Errorf("got %v, want SaturatedError with a wait of at least a second", err)
-		}
-		cancel()
-		if err := <-waits; !errors.Is(err, context.Canceled) {
-			t.Errorf("the caller who left: got %v, want context.Canceled", err)
-		}
-		leave()
-		if leave, err = g.enter(t.Context(), Interactive); err != nil {
-			t.Errorf("after all have left: %v", err)
-		}
-		leave()
-	})
-}
-
-// Four jobs with long videos used to fill every place, and a person with a
-// picture waited for seconds behind them.
-func TestBackgroundLeavesRoom(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		g := newGate(DetectorOptions{Parallel: 4, Waiting: 1})
-		left := make(chan func(), 4)
-		for range 4 {
-			go func() {
-				leave, err := g.enter(t.Context(), Background)
-				if err != nil {
-					t.Error(err)
-				}
-				left <- leave
-			}()
-		}
-		synctest.Wait()
-		if len(left) != 2 {
-			t.Fatalf("%d jobs run, want half of the four places", len(left))
-		}
-		ctx, cancel := context.WithCancel(t.Context())
-		cancel()
-		if _, err := g.enter(ctx, Background); !errors.Is(err, context.Canceled) {
-			t.Errorf("a job that was cancelled: got %v", err)
-		}
-		for range 2 {
-			leave, err := g.enter(t.Context(), Interactive)
-			if err != nil {
-				t.Fatal(err)
-			}
-			leave()
-		}
-		for range 4 {
-			(<-left)()
-		}
-	})
 }
 
 // The goroutines of a request have no handler above them that recovers: a panic

@@ -63,18 +63,18 @@ func TestObserverOfGate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		seen := &observed{}
 		g := newGate(DetectorOptions{Parallel: 1, Waiting: 1, Observer: seen})
-		leave, err := g.enter(t.Context(), Interactive)
+		leave, err := g.enter(t.Context(), Request{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		time.AfterFunc(time.Second, leave)
-		leave, err = g.enter(t.Context(), Background)
+		leave, err = g.enter(t.Context(), Request{Priority: Background})
 		if err != nil {
 			t.Fatal(err)
 		}
 		ended, cancel := context.WithCancel(t.Context())
 		cancel()
-		if _, err := g.enter(ended, Interactive); err == nil {
+		if _, err := g.enter(ended, Request{}); err == nil {
 			t.Fatal("there is no place")
 		}
 		leave()

@@ -45,14 +45,23 @@ func (o SchedulerOptions) Validate() error {
 type DetectorOptions struct {
 	Parallel int // files decoded and judged at the same time; background work takes half of it at most
 	Waiting  int // interactive requests that may wait for that; further ones are refused
-	Faces    face.Options
-	Prior    float64      // share of fakes expected among what is judged, within (0, 1)
-	Observer GateObserver // may be nil
+	// Wait is the longest predicted wait of an interactive request once others
+	// have been waiting without a pause for that long, and Burst before. Where
+	// files take longer than Wait, it is as long as they take.
+	Wait, Burst time.Duration
+	// BackgroundDelay is as in SchedulerOptions.
+	BackgroundDelay time.Duration
+	Faces           face.Options
+	Prior           float64      // share of fakes expected among what is judged, within (0, 1)
+	Observer        GateObserver // may be nil
 }
 
 // DefaultDetectorOptions suit a small server.
 func DefaultDetectorOptions() DetectorOptions {
-	return DetectorOptions{Parallel: 4, Waiting: 256, Faces: face.Options{Smallest: 80, Most: 8}, Prior: 0.5}
+	return DetectorOptions{
+		Parallel: 4, Waiting: 1024, Wait: time.Second, Burst: 10 * time.Second, BackgroundDelay: 10 * time.Second,
+		Faces: face.Options{Smallest: 80, Most: 8}, Prior: 0.5,
+	}
 }
 
 // Validate names the first field that makes no sense.
@@ -62,6 +71,12 @@ func (o DetectorOptions) Validate() error {
 		return errors.New("detector: parallel must be at least 1")
 	case o.Waiting < 1:
 		return errors.New("detector: waiting must be at least 1")
+	case o.Wait <= 0:
+		return errors.New("detector: wait must be positive")
+	case o.Burst < o.Wait:
+		return errors.New("detector: burst must be at least wait")
+	case o.BackgroundDelay < 0:
+		return errors.New("detector: background delay must not be negative")
 	case o.Faces.Smallest < 1:
 		return errors.New("detector: the smallest face must be at least 1 pixel")
 	case o.Faces.Most < 1:

@@ -75,6 +75,7 @@ func openEngine(ctx context.Context, cfg config.Config, logger *slog.Logger, wat
 	if watch != nil {
 		opts.Observer = watch
 	}
+	opts.Wait, opts.Burst = cfg.Inference.Wait, cfg.Inference.Burst
 	e.detector, err = inference.NewDetector(parts, opts)
 	return e, err
 }

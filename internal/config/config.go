@@ -37,10 +37,12 @@ type Config struct {
 
 // Inference sizes the pool of ONNX Runtime sessions.
 type Inference struct {
-	Sessions  int   `yaml:"sessions"`   // for each model, on each GPU; 0: chosen by the provider
-	Threads   int   `yaml:"threads"`    // of one session; 0: chosen so that sessions times threads is the number of cores
-	Devices   []int `yaml:"devices"`    // ids of the GPUs; none: the first
-	GPUMemory Size  `yaml:"gpu_memory"` // of each GPU, for all sessions together; 0: as much as they want
+	Sessions  int           `yaml:"sessions"`   // for each model, on each GPU; 0: chosen by the provider
+	Threads   int           `yaml:"threads"`    // of one session; 0: chosen so that sessions times threads is the number of cores
+	Devices   []int         `yaml:"devices"`    // ids of the GPUs; none: the first
+	GPUMemory Size          `yaml:"gpu_memory"` // of each GPU, for all sessions together; 0: as much as they want
+	Wait      time.Duration `yaml:"wait"`       // predicted, of a file that a client waits for, while there are always others; beyond it the client is told to come back
+	Burst     time.Duration `yaml:"burst"`      // the same, for as long as the line has not stood for longer than wait
 }
 
 // Decoder bounds the processes that parse media.
@@ -106,8 +108,9 @@ func Default() Config {
 	plans := account.DefaultPlans()
 	return Config{
 		Listen: "127.0.0.1:8080", Data: "data", Provider: "auto", Prior: 0.5,
-		Decoder: Decoder{Timeout: time.Minute, Memory: 8 * GiB},
-		Limits:  preprocess.DefaultLimits(),
+		Inference: Inference{Wait: time.Second, Burst: 10 * time.Second},
+		Decoder:   Decoder{Timeout: time.Minute, Memory: 8 * GiB},
+		Limits:    preprocess.DefaultLimits(),
 		Upload: Upload{
 			Size: 100 * MiB, Form: MiB, IdleTimeout: 30 * time.Second, MinimumRate: 32 * KiB,
 			Parallel: 64, ParallelPerAccount: 16, Spool: 16 * GiB,

@@ -137,6 +137,12 @@ func (c Config) validateTimes() error {
 	if err := duration("retention.results", c.Retention.Results, time.Minute, 100*365*24*time.Hour); err != nil {
 		return err
 	}
+	if err := duration("inference.wait", c.Inference.Wait, 10*time.Millisecond, time.Hour); err != nil {
+		return err
+	}
+	if err := duration("inference.burst", c.Inference.Burst, c.Inference.Wait, 24*time.Hour); err != nil {
+		return err
+	}
 	return duration("retention.interval", c.Retention.Interval, time.Second, 30*24*time.Hour)
 }
 

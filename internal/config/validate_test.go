@@ -33,6 +33,8 @@ func TestValidateNamesTheField(t *testing.T) {
 		{"inference.devices must be at least 0", func(c *Config) { c.Inference.Devices = []int{0, -1} }},
 		{"inference.devices names the GPU 1 twice", func(c *Config) { c.Inference.Devices = []int{1, 0, 1} }},
 		{"inference.gpu_memory must be at least 0", func(c *Config) { c.Inference.GPUMemory = -1 }},
+		{"inference.wait must be at least 10ms", func(c *Config) { c.Inference.Wait = 0 }},
+		{"inference.burst must be at least 1s", func(c *Config) { c.Inference.Burst = time.Millisecond }},
 		{"unauthenticated.requests_per_minute must be at least 1", func(c *Config) { c.Anonymous.RequestsPerMinute = 0 }},
 		{"decoder.children must be at least 0", func(c *Config) { c.Decoder.Children = -1 }},
 		{"decoder.timeout must be at least 100ms", func(c *Config) { c.Decoder.Timeout = 0 }},

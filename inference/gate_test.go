@@ -1,0 +1,281 @@
+package inference
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func newTestGate(parallel int, edit func(*DetectorOptions)) *gate {
+	opts := DefaultDetectorOptions()
+	opts.Parallel = parallel
+	if edit != nil {
+		edit(&opts)
+	}
+	return newGate(opts)
+}
+
+// visits has files of one size pass the gate, each for as long as it takes. The
+// caller waits for all.
+type visits struct {
+	*gate
+	sync.WaitGroup
+}
+
+// pass sends one file on its way and tells what came of it, with the time from
+// now to its end.
+func (v *visits) pass(ctx context.Context, req Request, takes time.Duration, tell func(time.Duration, error)) {
+	start := time.Now()
+	v.Go(func() {
+		leave, err := v.enter(ctx, req)
+		if err == nil {
+			<-time.After(takes)
+			leave()
+		}
+		tell(time.Since(start), err)
+	})
+}
+
+func TestGateRefusesWhenTooManyWait(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := newTestGate(1, func(o *DetectorOptions) { o.Waiting = 1 })
+		leave, err := g.enter(t.Context(), Request{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		waits := make(chan error, 1)
+		go func() {
+			_, err := g.enter(ctx, Request{})
+			waits <- err
+		}()
+		synctest.Wait()
+		var saturated *SaturatedError
+		if _, err := g.enter(t.Context(), Request{}); !errors.As(err, &saturated) || saturated.RetryAfter < time.Second {
+			t.Errorf("got %v, want SaturatedError with a wait of at least a second", err)
+		}
+		cancel()
+		if err := <-waits; !errors.Is(err, context.Canceled) {
+			t.Errorf("the caller who left: got %v, want context.Canceled", err)
+		}
+		leave()
+		if leave, err = g.enter(t.Context(), Request{}); err != nil {
+			t.Errorf("after all have left: %v", err)
+		}
+		leave()
+	})
+}
+
+// Four jobs with long videos used to fill every place, and a person with a
+// picture waited for seconds behind them.
+func TestBackgroundLeavesRoom(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := newTestGate(4, nil)
+		later := Request{Priority: Background}
+		left := make(chan func(), 4)
+		for range 4 {
+			go func() {
+				leave, err := g.enter(t.Context(), later)
+				if err != nil {
+					t.Error(err)
+				}
+				left <- leave
+			}()
+		}
+		synctest.Wait()
+		if len(left) != 2 {
+			t.Fatalf("%d jobs run, want half of the four places", len(left))
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if _, err := g.enter(ctx, later); !errors.Is(err, context.Canceled) {
+			t.Errorf("a job that was cancelled: got %v", err)
+		}
+		for range 2 {
+			leave, err := g.enter(t.Context(), Request{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			leave()
+		}
+		for range 4 {
+			(<-left)()
+		}
+	})
+}
+
+// At three times what it could do the service used to take in everything: 48
+// seconds of work stood in line, all of it late, and nothing was refused. Now
+// the line stays as short as it may be, whatever the load, and nothing is lost
+// of what could be done.
+func TestGateGoodputUnderOverload(t *testing.T) {
+	t.Parallel()
+	for _, factor := range []float64{.5, 1, 2, 3, 10} {
+		t.Run(fmt.Sprint(factor), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				const parallel, takes, slo = 4, 200 * time.Millisecond, 2 * time.Second
+				capacity := parallel / takes.Seconds()
+				v := &visits{gate: newTestGate(parallel, nil)}
+				random := rand.New(rand.NewPCG(1, uint64(10*factor)))
+				const warmup, length = 10 * time.Second, 60 * time.Second
+				var good int
+				var mu sync.Mutex
+				for start := time.Now(); time.Since(start) < length; {
+					counts := time.Since(start) > warmup
+					v.pass(t.Context(), Request{Size: 1000}, takes, func(took time.Duration, err error) {
+						mu.Lock()
+						defer mu.Unlock()
+						if err == nil && took < slo && counts {
+							good++
+						}
+					})
+					<-time.After(time.Duration(random.ExpFloat64() / (factor * capacity) * float64(time.Second)))
+				}
+				v.Wait()
+				want := .9 * min(factor, 1) * capacity * (length - warmup).Seconds()
+				if float64(good) < want {
+					t.Errorf("%d files in time, want %.0f at least", good, want)
+				}
+			})
+		})
+	}
+}
+
+// What is refused is told how long it would have waited, and what is let in waits
+// no longer than predicted.
+func TestGatePredicts(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name     string
+		deadline time.Duration
+		waiting  int // files of a second each before it, in two places
+		refused  bool
+	}{
+		{"a place is free", 0, 0, false},
+		{"short line", 0, 6, false},
+		{"burst", 0, 16, false},
+		{"more than a burst", 0, 24, true},
+		{"deadline can be met", 6 * time.Second, 6, false},
+		{"deadline can't be met", 3 * time.Second, 6, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				v := &visits{gate: newTestGate(2, func(o *DetectorOptions) { o.Burst = 10 * time.Second })}
+				for range 3 { // learn
+					v.pass(t.Context(), Request{}, time.Second, func(time.Duration, error) {})
+					v.Wait()
+				}
+				for range c.waiting {
+					v.pass(t.Context(), Request{}, time.Second, func(time.Duration, error) {})
+					synctest.Wait()
+				}
+				ctx := t.Context()
+				if c.deadline > 0 {
+					var cancel context.CancelFunc
+					ctx, cancel = context.WithTimeout(ctx, c.deadline)
+					defer cancel()
+				}
+				v.pass(ctx, Request{}, time.Second, func(took time.Duration, err error) {
+					var saturated *SaturatedError
+					expected := min(time.Duration(c.waiting)*time.Second/2, v.opts.Burst) // no more is let in
+					switch {
+					case errors.As(err, &saturated) != c.refused:
+						t.Errorf("got %v, want it refused: %v", err, c.refused)
+					case c.refused && (saturated.RetryAfter < expected-time.Second || saturated.RetryAfter > expected+time.Second):
+						t.Errorf("told to come back in %v, want about %v", saturated.RetryAfter, expected)
+					case c.refused && took > 0:
+						t.Errorf("refused after %v", took)
+					case !c.refused && took > expected+time.Second:
+						t.Errorf("done after %v, want %v at most", took, expected+time.Second)
+					}
+				})
+				v.Wait()
+			})
+		})
+	}
+}
+
+// Ten minutes of work of one account used to stand before everybody.
+func TestGateIsFairBetweenAccounts(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		v := &visits{gate: newTestGate(2, func(o *DetectorOptions) { o.Wait, o.Burst = time.Hour, time.Hour })}
+		ignore := func(_ time.Duration, err error) {
+			if err != nil {
+				t.Error(err)
+			}
+		}
+		v.pass(t.Context(), Request{}, time.Second, ignore)
+		v.Wait()
+		for range 100 {
+			v.pass(t.Context(), Request{Account: "greedy"}, time.Second, ignore)
+		}
+		synctest.Wait()
+		<-time.After(10*time.Second + time.Millisecond)
+		for i := range 3 {
+			v.pass(t.Context(), Request{Account: "modest"}, time.Second, func(took time.Duration, err error) {
+				if err != nil || took > time.Duration(i+2)*time.Second {
+					t.Errorf("number %d done after %v (%v), behind 80 of another account", i, took, err)
+				}
+			})
+			synctest.Wait()
+		}
+		v.Wait()
+	})
+}
+
+// A job has nobody who waits, but it must come to its turn.
+func TestGateBackgroundIsOvertakenForItsDelayAndNoLonger(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		v := &visits{gate: newTestGate(1, func(o *DetectorOptions) { o.Wait, o.Burst = time.Hour, time.Hour })}
+		v.pass(t.Context(), Request{}, time.Second, func(time.Duration, error) {})
+		synctest.Wait()
+		v.pass(t.Context(), Request{Priority: Background}, time.Second, func(took time.Duration, _ error) {
+			if took < 9*time.Second || took > 13*time.Second {
+				t.Errorf("the job was done after %v, want about the delay of 10s", took)
+			}
+		})
+		for range 30 {
+			v.pass(t.Context(), Request{}, time.Second, func(time.Duration, error) {})
+			<-time.After(time.Second)
+		}
+		v.Wait()
+	})
+}
+
+func TestCosts(t *testing.T) {
+	t.Parallel()
+	c := costs{}
+	if got := c.of(class{"JPEG", 17}); got != guess {
+		t.Errorf("before anything was seen: %v", got)
+	}
+	for range 40 {
+		c.observe(class{"JPEG", 17}, 100*time.Millisecond)
+		c.observe(class{"JPEG", 22}, time.Second)
+		c.observe(class{"MP4", 22}, 10*time.Second)
+	}
+	for _, want := range []struct {
+		of   class
+		cost time.Duration
+	}{
+		{class{"JPEG", 17}, 100 * time.Millisecond},
+		{class{"JPEG", 18}, 100 * time.Millisecond}, // the nearest
+		{class{"JPEG", 24}, time.Second},
+		{class{"MP4", 23}, 10 * time.Second},
+		{class{"WAV", 22}, 3700 * time.Millisecond}, // the mean
+	} {
+		if got := c.of(want.of); got != want.cost {
+			t.Errorf("%v: got %v, want %v", want.of, got, want.cost)
+		}
+	}
+}
