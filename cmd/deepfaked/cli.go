@@ -33,6 +33,7 @@ type cli struct {
 	} `cmd:"" help:"Look at models and bring more."`
 	Config configCommand `cmd:"" help:"Print the configuration in force, as a YAML file that --config takes."`
 	Decode decodeCommand `cmd:"" hidden:""`
+	Health healthCommand `cmd:"" hidden:"" help:"Ask the service on this machine whether it is ready; exits with 1 when it is not."`
 }
 
 // Pointers tell a flag that was not given from one that was: the order is flag,

@@ -110,5 +110,7 @@ func TestMetrics(t *testing.T) { //nolint:paralleltest // one ONNX Runtime in a 
 	address, _ := s.logs.await(t, `"msg":"listening for administration"`)["address"].(string)
 	call(t, "serve", "--listen", "127.0.0.1:0", "--admin", address, "--data", t.TempDir()).
 		refused(t, exitFailed, address, "for administration", "already in use")
+	call(t, "health", "--listen", strings.TrimPrefix(s.url, "http://")).ok(t)
+	call(t, "health", "--admin", address).ok(t)
 	assert.Zero(t, s.stop())
 }
