@@ -146,6 +146,10 @@ func describeOwn(err error) *problem {
 		p.reason, p.message = Reason(notReady), "The service is not ready; retry in a moment."
 	case errors.Is(err, job.ErrClosed):
 		p.reason, p.message = shuttingDown, "The service is shutting down; nothing was counted. Submit the file again."
+	case errors.Is(err, spool.ErrLost), errors.Is(err, spool.ErrDamaged):
+		p.reason, p.message = uploadLost, "The upload was lost before its analysis; nothing was counted. Submit the file again."
+	case errors.Is(err, spool.ErrAway):
+		p.reason, p.message = uploadsAway, "The service can't put the upload into its store right now; nothing was counted. Retry in a moment."
 	case errors.Is(err, context.DeadlineExceeded):
 		p.reason, p.message = tooLate, "The analysis took too long and was stopped; nothing was counted. Retry in a moment."
 	case errors.Is(err, spool.ErrFull):

@@ -208,7 +208,7 @@ func (s *service) start(cfg config) {
 	addresses, err := account.NewLimiter(limits)
 	must(s.t, err)
 	s.runner, err = job.New(s.t.Context(), job.Deps{
-		Detector: s.detector, Books: s.ledger, Store: s.books, Spool: s.spool, Sentence: api.Sentence, Logger: logger,
+		Detector: s.detector, Books: s.ledger, Store: s.books, Uploads: s.spool, Sentence: api.Sentence, Logger: logger,
 	}, cfg.jobs)
 	must(s.t, err)
 	must(s.t, s.runner.Start(s.t.Context()))
@@ -261,7 +261,7 @@ func (s *service) jobsDone() {
 	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); <-tick.C {
 		left, err := s.ledger.Unfinished(context.Background())
 		must(s.t, err)
-		parked, err := s.spool.Parked()
+		parked, err := s.spool.Parked(context.Background())
 		must(s.t, err)
 		if len(left)+len(parked) == 0 {
 			return

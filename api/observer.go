@@ -39,6 +39,8 @@ const (
 	shuttingDown  Reason = "shutting_down"
 	tooLate       Reason = "deadline"
 	spoolFull     Reason = "spool_full"
+	uploadLost    Reason = "upload_lost"
+	uploadsAway   Reason = "uploads_away" // the bucket does not answer
 	gone          Reason = "gone" // the client did not wait for the answer
 )
 
@@ -47,7 +49,7 @@ func Reasons() []Reason {
 	return []Reason{
 		unauthorized, quotaExceeded, asyncNotAllowed, invalidRequest, notFound, methodNotAllowed, Reason(payloadTooLarge), rateLimited,
 		internalError, notReady, Reason(preprocess.EmptyFile), Reason(preprocess.UnsupportedMediaType), Reason(preprocess.ContentTypeMismatch),
-		dailyLimit, saturated, uploadsAtOnce, shuttingDown, tooLate, spoolFull, gone,
+		dailyLimit, saturated, uploadsAtOnce, shuttingDown, tooLate, spoolFull, uploadLost, uploadsAway, gone,
 	}
 }
 

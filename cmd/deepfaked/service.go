@@ -95,7 +95,7 @@ func newService(ctx context.Context, cfg config.Config, logger *slog.Logger) (_ 
 	}
 	books := s.watchedBooks()
 	s.jobs, err = job.New(ctx, job.Deps{
-		Detector: s.judge, Books: books, Store: s.books, Spool: s.uploads, Sentence: api.Sentence, Logger: logger,
+		Detector: s.judge, Books: books, Store: s.books, Uploads: s.uploads, Sentence: api.Sentence, Logger: logger,
 	}, s.watchJobs(jobOptions(cfg)))
 	if err != nil {
 		return nil, err
@@ -246,6 +246,9 @@ func (s *service) retain(ctx context.Context) {
 		case n > 0:
 			s.logger.Info("deleted kept uploads whose time was over", "files", n)
 		}
+		if _, err := s.jobs.Sweep(ctx); err != nil && ctx.Err() == nil {
+			s.logger.Error("uploads that no job needs could not be removed", "error", err)
+		}
 		select {
 		case <-ctx.Done():
 			return
@@ -258,7 +261,8 @@ func (s *service) retain(ctx context.Context) {
 // could not be written to works again.
 const repayEvery = 5 * time.Second
 
-// repay gives back the places that the database would not take back at first.
+// repay gives back the places that the database would not take back at first, and
+// removes the uploads that their store did not let go.
 func (s *service) repay(ctx context.Context) {
 	ticker := time.NewTicker(repayEvery)
 	defer ticker.Stop()
@@ -267,6 +271,9 @@ func (s *service) repay(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
+		}
+		if n, _ := s.jobs.Clear(ctx); n > 0 { // that it could not be has been said
+			s.logger.Info("removed uploads that could not be removed when their analysis ended", "uploads", n)
 		}
 		left, err := s.ledger.Retry(ctx)
 		switch {

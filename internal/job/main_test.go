@@ -55,6 +55,8 @@ type place struct {
 	books  *store.Store
 	ledger *account.Ledger
 	spool  *spool.Spool
+
+	uploads Uploads // the spool, unless a test says otherwise
 }
 
 // openPlace opens a data folder as a process of its own would.
@@ -68,13 +70,14 @@ func openPlace(ctx context.Context, data string) (*place, error) {
 		return nil, err
 	}
 	p.spool, err = spool.New(spool.Options{Dir: filepath.Join(data, "spool"), Park: filepath.Join(data, "jobs")})
+	p.uploads = p.spool
 	return p, err
 }
 
 // runner makes a runner that has not been started.
 func (p *place) runner(ctx context.Context, d detector, opts Options) (*Runner, error) {
 	return New(ctx, Deps{
-		Detector: d, Books: p.ledger, Store: p.books, Spool: p.spool, Logger: slog.New(slog.DiscardHandler),
+		Detector: d, Books: p.ledger, Store: p.books, Uploads: p.uploads, Logger: slog.New(slog.DiscardHandler),
 		Sentence: func(err error) string { return "said " + err.Error() },
 	}, opts)
 }
@@ -185,9 +188,9 @@ func (f *fixture) used(n int) {
 func (f *fixture) empty() {
 	f.t.Helper()
 	assert.EventuallyWithT(f.t, func(c *assert.CollectT) {
-		names, err := f.spool.Parked()
+		parked, err := f.uploads.Parked(f.t.Context())
 		assert.NoError(c, err)
-		assert.Empty(c, names)
+		assert.Empty(c, parked)
 		files, size := f.spool.Usage()
 		assert.Zero(c, files)
 		assert.Zero(c, size)

@@ -13,6 +13,7 @@ type Options struct {
 	Retry      time.Duration // before the second attempt; before the n-th it is (n-1)² times that
 	Deadline   time.Duration // for one attempt, from its start
 	RetryAfter time.Duration // told to a client when the queue is full
+	Shared     bool          // other processes may be parking uploads in the same place: at the start none is taken for left behind
 	Observer   Observer      // may be nil
 }
 

@@ -26,6 +26,7 @@ type detection struct {
 	RequestID   string                `json:"request_id"`
 	Account     string                `json:"account"`
 	SHA256      string                `json:"sha256"`
+	Size        int64                 `json:"size,omitempty"` // 0 in jobs of versions that did not say it
 	Declared    preprocess.Kind       `json:"declared,omitempty"`
 	Sensitivity inference.Sensitivity `json:"sensitivity,omitempty"`
 }
@@ -35,7 +36,7 @@ func (detection) Kind() string { return "detection" }
 
 func newDetection(t Task) detection {
 	return detection{
-		ID: t.ID, RequestID: t.RequestID, Account: t.Account, SHA256: t.File.SHA256(),
+		ID: t.ID, RequestID: t.RequestID, Account: t.Account, SHA256: t.File.SHA256(), Size: t.File.Size(),
 		Declared: t.Declared, Sensitivity: t.Sensitivity,
 	}
 }

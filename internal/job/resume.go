@@ -38,9 +38,11 @@ func (r *Runner) resume(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	removed, err := r.removeTheRest(waits)
-	if err != nil {
-		return err
+	removed := 0
+	if !r.opts.Shared {
+		if removed, err = r.sweep(ctx, 0); err != nil {
+			return err
+		}
 	}
 	waiting := 0
 	for _, yes := range waits {
@@ -105,24 +107,6 @@ func (r *Runner) failTheRest(ctx context.Context, waits map[string]bool) (n int,
 		}
 		if err := r.deps.Books.Fail(ctx, id, message); err != nil && !errors.Is(err, account.ErrComplete) {
 			return n, fmt.Errorf("fail %s: %w", id, err)
-		}
-		n++
-	}
-	return n, nil
-}
-
-// removeTheRest removes the uploads that no job waits for.
-func (r *Runner) removeTheRest(waits map[string]bool) (n int, err error) {
-	names, err := r.deps.Spool.Parked()
-	if err != nil {
-		return 0, err
-	}
-	for _, name := range names {
-		if waits[name] {
-			continue
-		}
-		if err := r.deps.Spool.Discard(name); err != nil {
-			return n, err
 		}
 		n++
 	}

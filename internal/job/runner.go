@@ -13,7 +13,6 @@ import (
 
 	"deepfaked/inference"
 	"deepfaked/internal/account"
-	"deepfaked/internal/spool"
 	"deepfaked/internal/store"
 )
 
@@ -36,15 +35,15 @@ type Deps struct {
 	Detector Detector
 	Books    Books
 	Store    *store.Store // the books', in which the queue lies
-	Spool    *spool.Spool // in which uploads are parked
+	Uploads  Uploads
 	// Sentence words an error for the client, as a synchronous call would.
 	Sentence func(error) string
 	Logger   *slog.Logger
 }
 
 func (d Deps) validate() error {
-	if d.Detector == nil || d.Books == nil || d.Store == nil || d.Spool == nil || d.Sentence == nil || d.Logger == nil {
-		return errors.New("jobs: detector, books, store, spool, sentence and logger must be set")
+	if d.Detector == nil || d.Books == nil || d.Store == nil || d.Uploads == nil || d.Sentence == nil || d.Logger == nil {
+		return errors.New("jobs: detector, books, store, uploads, sentence and logger must be set")
 	}
 	return nil
 }
@@ -56,6 +55,7 @@ type Runner struct {
 	opts     Options
 	queue    *river.Client[*sql.Tx]
 	bell     bell
+	left     leftovers
 	started  atomic.Bool
 	closed   atomic.Bool
 	stopping atomic.Bool // jobs are being cut short
@@ -91,12 +91,12 @@ func (r *Runner) Submit(ctx context.Context, a account.Account, s account.Submis
 	if r.closed.Load() {
 		return ErrClosed
 	}
-	if err := t.File.Park(t.ID); err != nil {
+	if err := r.deps.Uploads.Park(ctx, t.ID, t.File); err != nil {
 		return err
 	}
 	err := r.deps.Books.Reserve(ctx, a, s, func(ctx context.Context, tx *store.Tx) error { return r.insert(ctx, tx, t) })
 	if err != nil {
-		return errors.Join(err, r.deps.Spool.Discard(t.ID))
+		return errors.Join(err, r.discard(ctx, t.ID))
 	}
 	r.bell.ring()
 	return nil

@@ -13,6 +13,7 @@ import (
 
 	"deepfaked/inference"
 	"deepfaked/internal/account"
+	"deepfaked/internal/spool"
 	"deepfaked/preprocess"
 )
 
@@ -224,13 +225,13 @@ func TestLeftBehind(t *testing.T) {
 	s.ID = account.NewDetectionID()
 	require.NoError(t, f.ledger.Reserve(t.Context(), f.account, s)) // by a version that kept jobs in memory
 	lost := f.submit(1)[0]
-	require.NoError(t, f.spool.Discard(lost))
+	require.NoError(t, f.spool.Discard(t.Context(), lost))
 	require.NoError(t, f.jobs.Close(t.Context()))
 
 	f.start(good, options(1))
 	assert.Equal(t, account.Complete, f.ended(waits).State)
 	assert.Equal(t, Interrupted, f.ended(s.ID).Error)
-	assert.Contains(t, f.ended(lost).Error, errLost.Error())
+	assert.Contains(t, f.ended(lost).Error, spool.ErrLost.Error())
 	f.used(1)
 	f.empty()
 }
@@ -266,5 +267,5 @@ func TestOptions(t *testing.T) {
 		assert.ErrorContains(t, err, "jobs: "+name, name)
 	}
 	_, err := New(t.Context(), Deps{}, DefaultOptions())
-	assert.ErrorContains(t, err, "detector, books, store")
+	assert.ErrorContains(t, err, "detector, books, store, uploads")
 }

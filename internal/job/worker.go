@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"runtime/debug"
 	"time"
@@ -15,12 +14,10 @@ import (
 
 	"deepfaked/inference"
 	"deepfaked/internal/account"
+	"deepfaked/internal/spool"
 	"deepfaked/internal/store"
 	"deepfaked/preprocess"
 )
-
-// errLost says that an upload that a job was accepted with is not there.
-var errLost = errors.New("the upload is gone")
 
 // worker makes one attempt at a time of a job.
 type worker struct {
@@ -36,6 +33,7 @@ func (w *worker) Work(ctx context.Context, j *river.Job[detection]) (err error) 
 	defer func(began time.Time) { r.attempted(j, began, end, err) }(time.Now())
 	outcome, err := r.attempt(ctx, j.Args)
 	var busy *inference.SaturatedError
+	wait, waits := waitFor(j, err)
 	switch {
 	case err == nil:
 		end = Complete
@@ -46,6 +44,9 @@ func (w *worker) Work(ctx context.Context, j *river.Job[detection]) (err error) 
 	case errors.As(err, &busy):
 		end = Postponed
 		return river.JobSnooze(max(busy.RetryAfter, time.Second))
+	case waits:
+		r.deps.Logger.Warn("job waits for its upload", "request_id", j.Args.RequestID, "detection", j.Args.ID, "for", wait.String(), "error", err)
+		return river.JobSnooze(wait)
 	case !final(err) && j.Attempt < j.MaxAttempts:
 		end = Retried
 		r.deps.Logger.Warn("job is tried again", "request_id", j.Args.RequestID, "detection", j.Args.ID, "attempt", j.Attempt, "error", err)
@@ -57,21 +58,18 @@ func (w *worker) Work(ctx context.Context, j *river.Job[detection]) (err error) 
 // final says that another attempt would end in the same way.
 func final(err error) bool {
 	media := (*preprocess.Error)(nil)
-	return errors.As(err, &media) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, errLost)
+	return errors.As(err, &media) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, spool.ErrLost) || errors.Is(err, spool.ErrDamaged)
 }
 
 // attempt judges the upload within the deadline.
 func (r *Runner) attempt(ctx context.Context, d detection) (account.Outcome, error) {
-	file, err := r.deps.Spool.Open(d.ID, d.SHA256)
-	if errors.Is(err, fs.ErrNotExist) {
-		return account.Outcome{}, fmt.Errorf("%w: %w", errLost, err)
-	}
+	ctx, cancel := context.WithTimeout(ctx, r.opts.Deadline)
+	defer cancel()
+	file, err := r.deps.Uploads.Open(ctx, d.ID, d.SHA256, d.Size)
 	if err != nil {
 		return account.Outcome{}, err
 	}
 	defer func() { _ = file.Close() }()
-	ctx, cancel := context.WithTimeout(ctx, r.opts.Deadline)
-	defer cancel()
 	outcome, err := r.judge(ctx, Task{
 		ID: d.ID, RequestID: d.RequestID, Account: d.Account, File: file, Declared: d.Declared, Sensitivity: d.Sensitivity,
 	})
@@ -96,7 +94,7 @@ func (r *Runner) judge(ctx context.Context, t Task) (o account.Outcome, err erro
 // counted once however often it was tried.
 func (r *Runner) settle(ctx context.Context, j *river.Job[detection], o account.Outcome) error {
 	_, err := r.deps.Books.Settle(ctx, j.Args.ID, o, ended(ctx, j))
-	return r.conclude(j.Args.ID, err)
+	return r.conclude(ctx, j.Args.ID, err)
 }
 
 // fail tells the client why, and ends the job.
@@ -106,7 +104,7 @@ func (r *Runner) fail(ctx context.Context, j *river.Job[detection], err error) e
 		level = slog.LevelInfo // the file's fault
 	}
 	r.deps.Logger.Log(ctx, level, "job failed", "request_id", j.Args.RequestID, "detection", j.Args.ID, "error", err)
-	return r.conclude(j.Args.ID, r.deps.Books.Fail(ctx, j.Args.ID, r.deps.Sentence(err), ended(ctx, j)))
+	return r.conclude(ctx, j.Args.ID, r.deps.Books.Fail(ctx, j.Args.ID, r.deps.Sentence(err), ended(ctx, j)))
 }
 
 // ended ends the job in the transaction of its result. The ledger may repeat that
@@ -124,14 +122,15 @@ func ended(ctx context.Context, j *river.Job[detection]) account.Step {
 }
 
 // conclude removes the upload once the books have an end of the detection, by
-// this attempt or an earlier one. What can't be removed is removed by a later
-// process: the job has ended all the same.
-func (r *Runner) conclude(id string, err error) error {
+// this attempt or an earlier one. What can't be removed is left to Clear: the job
+// has ended all the same.
+func (r *Runner) conclude(ctx context.Context, id string, err error) error {
 	if err != nil && !errors.Is(err, account.ErrFailed) && !errors.Is(err, account.ErrComplete) && !errors.Is(err, account.ErrNotFound) {
 		return err
 	}
-	if err := r.deps.Spool.Discard(id); err != nil {
-		r.deps.Logger.Error("an upload could not be removed after its analysis", "detection", id, "error", err)
+	if err := r.discard(ctx, id); err != nil {
+		r.left.add(id)
+		r.deps.Logger.Error("an upload could not be removed after its analysis; that is tried again", "detection", id, "error", err)
 	}
 	return nil
 }

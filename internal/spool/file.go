@@ -43,10 +43,18 @@ func (f *File) Write(p []byte) (int, error) {
 
 // claim books n bytes of the capacity before they are written.
 func (f *File) claim(n int64) error {
-	used := f.spool.bytes.Add(n)
-	if limit := f.spool.capacity; limit > 0 && used > limit {
-		f.spool.bytes.Add(-n)
-		return fmt.Errorf("spool: %d bytes of %d are in use: %w", used-n, limit, ErrFull)
+	s := f.spool
+	used := s.bytes.Add(n) + s.parkedBytes.Load()
+	if s.capacity > 0 && used > s.capacity {
+		if err := s.countParked(); err != nil {
+			s.bytes.Add(-n)
+			return err
+		}
+		used = s.bytes.Load() + s.parkedBytes.Load()
+	}
+	if s.capacity > 0 && used > s.capacity {
+		s.bytes.Add(-n)
+		return fmt.Errorf("spool: %d bytes of %d are in use: %w", used-n, s.capacity, ErrFull)
 	}
 	return nil
 }

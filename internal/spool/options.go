@@ -7,8 +7,9 @@ type Options struct {
 	// Dir is the folder; it is created with mode 0700 when it is missing, and
 	// must not be shared with anything else.
 	Dir string
-	// Park is the folder of parked files, on the same file system as Dir; empty:
-	// no file can be parked.
+	// Park is the folder of parked files, which other processes may share; on
+	// another file system than Dir they are copied there. Empty: no file can be
+	// parked.
 	Park string
 	// Keep is the folder for uploads that are kept; empty: none is.
 	Keep string

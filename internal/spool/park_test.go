@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 )
 
 // A parked file is found by its name, by a later process too, until it is
@@ -36,11 +37,11 @@ func TestPark(t *testing.T) {
 			s, err = New(opts) // the next process
 			must(t, err)
 			usage(t, s, 1, 6)
-			names, err := s.Parked()
-			if err != nil || len(names) != 1 || names[0] != "det_1" {
+			names, err := s.Parked(t.Context())
+			if err != nil || len(names) != 1 || names[0].Name != "det_1" || names[0].Age > time.Minute {
 				t.Errorf("parked: %v, %v", names, err)
 			}
-			g, err := s.Open("det_1", sum)
+			g, err := s.Open(t.Context(), "det_1", sum, 6)
 			must(t, err)
 			file, err := g.Rewind()
 			must(t, err)
@@ -55,10 +56,10 @@ func TestPark(t *testing.T) {
 			must(t, h.Close())
 			must(t, g.Close())
 			usage(t, s, 1, 6)
-			must(t, s.Discard("det_1"))
-			must(t, s.Discard("det_1"))
+			must(t, s.Discard(t.Context(), "det_1"))
+			must(t, s.Discard(t.Context(), "det_1"))
 			usage(t, s, 0, 0)
-			if _, err := s.Open("det_1", sum); !errors.Is(err, fs.ErrNotExist) {
+			if _, err := s.Open(t.Context(), "det_1", sum, 6); !errors.Is(err, ErrLost) || !errors.Is(err, fs.ErrNotExist) {
 				t.Errorf("a discarded file is still there: %v", err)
 			}
 		})
@@ -78,10 +79,10 @@ func TestParkRefuses(t *testing.T) {
 		if f.Park(name) == nil {
 			t.Errorf("%q: parked", name)
 		}
-		if _, err := s.Open(name, ""); err == nil {
+		if _, err := s.Open(t.Context(), name, "", 0); err == nil {
 			t.Errorf("%q: opened", name)
 		}
-		if s.Discard(name) == nil {
+		if s.Discard(t.Context(), name) == nil {
 			t.Errorf("%q: discarded", name)
 		}
 		must(t, f.Close())
@@ -113,6 +114,46 @@ func TestParkFails(t *testing.T) {
 	}
 	must(t, f.Close())
 	usage(t, s, 0, 0)
+}
+
+// A file of another size than it was parked with is not taken for it.
+func TestParkedFileIsCutOff(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s, err := New(Options{Dir: filepath.Join(dir, "spool"), Park: filepath.Join(dir, "jobs")})
+	must(t, err)
+	f, err := s.Create()
+	must(t, err)
+	_, err = f.Write([]byte("abc"))
+	must(t, err)
+	must(t, f.Park("x"))
+	must(t, f.Close())
+	must(t, os.Truncate(filepath.Join(dir, "jobs", "x"), 2))
+	if _, err := s.Open(t.Context(), "x", "", 3); !errors.Is(err, ErrDamaged) {
+		t.Errorf("opened two bytes of three: %v", err)
+	}
+}
+
+// Processes that share a folder of parked files see when the others make room.
+func TestParkedByOneDiscardedByAnother(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	var processes [2]*Spool
+	for i, name := range []string{"a", "b"} {
+		var err error
+		processes[i], err = New(Options{Dir: filepath.Join(dir, name), Park: filepath.Join(dir, "jobs"), Capacity: 4})
+		must(t, err)
+	}
+	for range 3 {
+		f, err := processes[0].Create()
+		must(t, err)
+		_, err = f.Write([]byte("abc"))
+		must(t, err)
+		must(t, f.Park("x"))
+		must(t, f.Close())
+		must(t, processes[1].Discard(t.Context(), "x"))
+	}
+	usage(t, processes[0], 1, 3) // until room is short
 }
 
 func must(t *testing.T, err error) {

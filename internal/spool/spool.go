@@ -24,9 +24,13 @@ type Spool struct {
 	park     string
 	keep     string
 	capacity int64
-	named    atomic.Bool // O_TMPFILE is not supported here
-	files    atomic.Int64
+	named    atomic.Bool  // O_TMPFILE is not supported here
+	files    atomic.Int64 // open and not parked
 	bytes    atomic.Int64
+
+	// Parked. Other processes may park and discard there, too: then this drifts,
+	// and is counted anew before an upload is refused for it.
+	parkedFiles, parkedBytes atomic.Int64
 }
 
 // New prepares the folder and removes what a killed process may have left in it.
@@ -69,7 +73,9 @@ func (s *Spool) Create() (*File, error) {
 }
 
 // Usage returns how many files are open or parked and how many bytes they hold.
-func (s *Spool) Usage() (files, bytes int64) { return s.files.Load(), s.bytes.Load() }
+func (s *Spool) Usage() (files, bytes int64) {
+	return s.files.Load() + s.parkedFiles.Load(), s.bytes.Load() + s.parkedBytes.Load()
+}
 
 // open prefers a file that never has a name, and otherwise takes the name away
 // at once.

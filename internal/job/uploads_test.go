@@ -1,0 +1,167 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"deepfaked/internal/account"
+	"deepfaked/internal/spool"
+)
+
+// failingUploads are those of a spool that go wrong at first.
+type failingUploads struct {
+	*spool.Spool
+
+	opens, discards, parks atomic.Int64 // that fail
+	err                    error
+}
+
+func (f *failingUploads) Open(ctx context.Context, name, sum string, size int64) (*spool.File, error) {
+	if f.opens.Add(-1) >= 0 {
+		return nil, f.err
+	}
+	return f.Spool.Open(ctx, name, sum, size)
+}
+
+func (f *failingUploads) Discard(ctx context.Context, name string) error {
+	if f.discards.Add(-1) >= 0 {
+		return f.err
+	}
+	return f.Spool.Discard(ctx, name)
+}
+
+func (f *failingUploads) Park(ctx context.Context, name string, file *spool.File) error {
+	if f.parks.Add(-1) >= 0 {
+		return f.err
+	}
+	return f.Spool.Park(ctx, name, file)
+}
+
+// failing has the fixture's next runner use uploads that fail.
+func (f *fixture) failing(err error, opts Options) *failingUploads {
+	f.t.Helper()
+	require.NoError(f.t, f.jobs.Close(f.t.Context()))
+	u := &failingUploads{Spool: f.spool, err: err}
+	f.uploads = u
+	f.start(good, opts)
+	return u
+}
+
+// A store that is away, or a spool that is full, costs no attempt: with a single
+// one the job succeeds all the same.
+func TestUploadsAreWaitedFor(t *testing.T) {
+	t.Parallel()
+	for _, err := range []error{spool.ErrAway, spool.ErrFull} {
+		t.Run(err.Error(), func(t *testing.T) {
+			t.Parallel()
+			opts := options(1)
+			opts.Attempts = 1
+			f := setup(t, good, opts)
+			f.failing(err, opts).opens.Store(2)
+			assert.Equal(t, account.Complete, f.ended(f.submit(1)[0]).State)
+			f.used(1)
+			f.empty()
+		})
+	}
+}
+
+// Another attempt would not find what is lost, or make good what is damaged.
+func TestUploadsThatAreGone(t *testing.T) {
+	t.Parallel()
+	for _, err := range []error{spool.ErrLost, spool.ErrDamaged} {
+		t.Run(err.Error(), func(t *testing.T) {
+			t.Parallel()
+			f := setup(t, good, options(1))
+			f.failing(err, options(1)).opens.Store(1)
+			d := f.ended(f.submit(1)[0])
+			assert.Equal(t, account.Failed, d.State)
+			assert.Equal(t, "said "+err.Error(), d.Error)
+			f.used(0)
+			f.empty()
+		})
+	}
+}
+
+// What can't be put into the store is not accepted, and takes no place.
+func TestUploadsThatCanNotBeParked(t *testing.T) {
+	t.Parallel()
+	f := setup(t, good, options(1))
+	u := f.failing(spool.ErrAway, options(1))
+	u.parks.Store(1)
+	_, err := f.place.submit(t.Context(), f.jobs, f.account)
+	require.ErrorIs(t, err, spool.ErrAway)
+	f.used(0)
+	f.ended(f.submit(1)[0])
+	f.used(1)
+	f.empty()
+}
+
+// What the store would not let go when the analysis ended goes as soon as it does.
+func TestClear(t *testing.T) {
+	t.Parallel()
+	f := setup(t, good, options(1))
+	f.failing(spool.ErrAway, options(1)).discards.Store(2)
+	f.ended(f.submit(1)[0])
+	require.NoError(t, f.jobs.Close(t.Context())) // the removal follows the result
+	_, err := f.jobs.Clear(t.Context())
+	require.ErrorIs(t, err, spool.ErrAway)
+	n, err := f.jobs.Clear(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, 1, n)
+	f.empty()
+	n, err = f.jobs.Clear(t.Context())
+	require.NoError(t, err)
+	assert.Zero(t, n)
+}
+
+// An upload that could not be removed after its analysis goes when it is old,
+// with what a killed process left; what has a job, is young, or is not ours stays.
+func TestSweep(t *testing.T) {
+	t.Parallel()
+	opts := options(1)
+	opts.Shared = true
+	f := setup(t, good, opts)
+	u := f.failing(errors.New("no rights"), opts)
+	u.discards.Store(1)
+	stuck := f.submit(1)[0]
+	f.ended(stuck)
+	require.NoError(t, f.jobs.Close(t.Context()))
+	require.FileExists(t, filepath.Join(f.data, "jobs", stuck))
+	idle := opts
+	idle.Workers = 0
+	f.start(good, idle)
+	waits, long := f.submit(1)[0], time.Now().Add(-2*time.Hour)
+	names := map[string]bool{
+		stuck: false, account.NewDetectionID(): false, // killed between the upload and the books
+		waits: true, "report.pdf": true, account.NewDetectionID(): true,
+	}
+	young := ""
+	for name, stays := range names {
+		path := filepath.Join(f.data, "jobs", name)
+		require.NoError(t, os.WriteFile(path, []byte(name), 0o600))
+		if stays && name != waits && name != "report.pdf" {
+			young = name
+			continue
+		}
+		require.NoError(t, os.Chtimes(path, long, long))
+	}
+	n, err := f.jobs.Sweep(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, 2, n)
+	for name, stays := range names {
+		_, err := os.Stat(filepath.Join(f.data, "jobs", name))
+		assert.Equal(t, stays, err == nil, name)
+	}
+	f.start(good, opts) // shared: it takes nothing for left behind
+	f.ended(waits)
+	_, err = os.Stat(filepath.Join(f.data, "jobs", young))
+	assert.NoError(t, err)
+}
