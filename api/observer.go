@@ -41,7 +41,7 @@ const (
 	spoolFull     Reason = "spool_full"
 	uploadLost    Reason = "upload_lost"
 	uploadsAway   Reason = "uploads_away" // the bucket does not answer
-	gone          Reason = "gone" // the client did not wait for the answer
+	gone          Reason = "gone"         // the client did not wait for the answer
 )
 
 // Reasons lists them all.

@@ -96,6 +96,7 @@ func TestWrongUsage(t *testing.T) {
 		"address":            {[]string{"serve", "--listen", "8080"}, []string{"listen", "8080", "host:port"}},
 		"admin":              {[]string{"serve", "--admin", "9090"}, []string{"admin", "9090", "host:port"}},
 		"redis":              {[]string{"serve", "--redis", "localhost"}, []string{"redis", "localhost", "redis://"}},
+		"uploads":            {[]string{"serve", "--uploads", "/var/uploads"}, []string{"uploads", "/var/uploads", "s3://BUCKET"}},
 		"duration":           {[]string{"serve", "--drain", "5"}, []string{"--drain", "unit"}},
 		"log level":          {[]string{"serve", "--log-level", "loud"}, []string{"log.level", "debug", "loud"}},
 		"no such config":     {[]string{"serve", "--config", "/nonexistent.yaml"}, []string{"/nonexistent.yaml"}},

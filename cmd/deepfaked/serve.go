@@ -24,6 +24,7 @@ type serveFlags struct {
 	Listen      *string        `env:"DEEPFAKED_LISTEN" placeholder:"ADDR" help:"host:port to serve on; port 0 takes a free one, which the first log line names (default: ${listen})."`
 	Admin       *string        `env:"DEEPFAKED_ADMIN" placeholder:"ADDR" help:"host:port of metrics, probes and profiles, for those who run the service only; port 0 takes a free one (default: none)."`
 	Workers     *int           `env:"DEEPFAKED_WORKERS" placeholder:"N" help:"Jobs analysed at the same time; 0 accepts jobs and leaves them for a later start (default: ${workers})."`
+	Uploads     *string        `env:"DEEPFAKED_UPLOADS" placeholder:"URL" help:"Where the uploads of jobs wait: file:///DIR, s3://BUCKET, gs://BUCKET or azblob://CONTAINER, with options as gocloud.dev documents them (default: file://, the data folder)."`
 	Redis       *string        `env:"DEEPFAKED_REDIS" placeholder:"URL" help:"Redis in which several processes count requests together, redis://HOST:PORT/DATABASE (default: each counts its own)."`
 	Deadline    *time.Duration `env:"DEEPFAKED_DEADLINE" placeholder:"TIME" help:"Longest analysis that a client waits for (default: ${deadline})."`
 	Drain       *time.Duration `env:"DEEPFAKED_DRAIN" placeholder:"TIME" help:"How long what still runs may go on when the service is told to stop (default: ${drain})."`
@@ -42,6 +43,7 @@ func (c *serveFlags) settings() (config.Config, error) {
 	set(&cfg.Admin, c.Admin)
 	set(&cfg.Data, c.Data)
 	set(&cfg.Jobs.Workers, c.Workers)
+	set(&cfg.Uploads, c.Uploads)
 	set(&cfg.Redis, c.Redis)
 	set(&cfg.Deadline, c.Deadline)
 	set(&cfg.Drain, c.Drain)

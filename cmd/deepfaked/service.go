@@ -86,7 +86,14 @@ func newService(ctx context.Context, cfg config.Config, logger *slog.Logger) (_ 
 	if err := s.openBooks(ctx); err != nil {
 		return nil, err
 	}
+	if err := checkFolder(cfg); err != nil {
+		return nil, err
+	}
 	if s.uploads, err = spool.New(spoolOptions(cfg)); err != nil {
+		return nil, err
+	}
+	jobFiles, err := s.openUploads(ctx)
+	if err != nil {
 		return nil, err
 	}
 	limiter, addresses, err := s.limiters()
@@ -95,7 +102,7 @@ func newService(ctx context.Context, cfg config.Config, logger *slog.Logger) (_ 
 	}
 	books := s.watchedBooks()
 	s.jobs, err = job.New(ctx, job.Deps{
-		Detector: s.judge, Books: books, Store: s.books, Uploads: s.uploads, Sentence: api.Sentence, Logger: logger,
+		Detector: s.judge, Books: books, Store: s.books, Uploads: jobFiles, Sentence: api.Sentence, Logger: logger,
 	}, s.watchJobs(jobOptions(cfg)))
 	if err != nil {
 		return nil, err
@@ -130,7 +137,7 @@ func (s *service) openBooks(ctx context.Context) error {
 }
 
 func spoolOptions(cfg config.Config) spool.Options {
-	opts := spool.Options{Dir: filepath.Join(cfg.Data, "spool"), Park: filepath.Join(cfg.Data, "jobs"), Capacity: int64(cfg.Upload.Spool)}
+	opts := spool.Options{Dir: filepath.Join(cfg.Data, "spool"), Park: jobsFolder(cfg), Capacity: int64(cfg.Upload.Spool)}
 	if cfg.KeepUploads {
 		opts.Keep = filepath.Join(cfg.Data, "uploads")
 	}
@@ -141,6 +148,7 @@ func jobOptions(cfg config.Config) job.Options {
 	opts := job.DefaultOptions()
 	opts.Workers, opts.Queue = cfg.Jobs.Workers, cfg.Jobs.Queue
 	opts.Attempts, opts.Deadline = cfg.Jobs.Attempts, cfg.Jobs.Deadline
+	opts.Shared = cfg.Uploads != ownFolder
 	return opts
 }
 

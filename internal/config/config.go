@@ -15,6 +15,7 @@ type Config struct {
 	Data        string   `yaml:"data"`        // folder of the database, of added models and of temporary files
 	Provider    string   `yaml:"provider"`    // auto, cpu, cuda or tensorrt
 	Models      []string `yaml:"models"`      // folders of models, besides those built in and added
+	Uploads     string   `yaml:"uploads"`     // where uploads of jobs wait: file:// is the data folder, file:///DIR another one, and s3://, gs:// and azblob:// are buckets
 	Redis       string   `yaml:"redis"`       // redis://… of the Redis that several processes count requests in; empty: each counts its own
 	ONNXRuntime string   `yaml:"onnxruntime"` // path of the shared library; empty: where set-up put it
 
@@ -107,7 +108,7 @@ type Log struct {
 func Default() Config {
 	plans := account.DefaultPlans()
 	return Config{
-		Listen: "127.0.0.1:8080", Data: "data", Provider: "auto", Prior: 0.5,
+		Listen: "127.0.0.1:8080", Data: "data", Uploads: "file://", Provider: "auto", Prior: 0.5,
 		Inference: Inference{Wait: time.Second, Burst: 10 * time.Second},
 		Decoder:   Decoder{Timeout: time.Minute, Memory: 8 * GiB},
 		Limits:    preprocess.DefaultLimits(),

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -39,6 +40,9 @@ func (c Config) validateService() error {
 	}
 	if c.Redis != "" && !slices.ContainsFunc([]string{"redis://", "rediss://", "unix://"}, func(s string) bool { return strings.HasPrefix(c.Redis, s) }) {
 		return fmt.Errorf("redis is %q, it must be an address such as redis://HOST:6379/0", c.Redis)
+	}
+	if err := validateUploads(c.Uploads); err != nil {
+		return err
 	}
 	if c.Data == "" {
 		return fmt.Errorf("data must name a folder")
@@ -153,6 +157,28 @@ func (c Config) validateProxies() error {
 		if errNetwork != nil && errAddr != nil {
 			return fmt.Errorf("trusted_proxies: %q is neither an address nor a network such as 10.0.0.0/8", p)
 		}
+	}
+	return nil
+}
+
+// validateUploads looks at the address alone: whether there is such a bucket is
+// seen when it is opened.
+func validateUploads(uploads string) error {
+	u, err := url.Parse(uploads)
+	if err != nil {
+		return fmt.Errorf("uploads is no address: %w", err)
+	}
+	switch u.Scheme {
+	case "file":
+		if uploads != (&url.URL{Scheme: "file", Path: u.Path}).String() && uploads != "file://" || u.Path == "/" {
+			return fmt.Errorf("uploads is %q, it must be file:// for the data folder or file:///DIR for another one", uploads)
+		}
+	case "s3", "gs", "azblob":
+		if u.Host == "" {
+			return fmt.Errorf("uploads is %q, it must name a bucket, such as %s://BUCKET", uploads, u.Scheme)
+		}
+	default:
+		return fmt.Errorf("uploads is %q, it must be file://, s3://BUCKET, gs://BUCKET or azblob://CONTAINER", uploads)
 	}
 	return nil
 }

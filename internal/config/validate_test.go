@@ -46,6 +46,12 @@ func TestValidateNamesTheField(t *testing.T) {
 		{"upload.parallel_per_account must be at most upload.parallel, which is 8, and is 16", func(c *Config) { c.Upload.Parallel = 8 }},
 		{"upload.spool must be at least upload.size, which is 100MiB, and is 99MiB", func(c *Config) { c.Upload.Spool = 99 * MiB }},
 		{"upload.idle_timeout must be at least 100ms", func(c *Config) { c.Upload.IdleTimeout = 30 }},
+		{`uploads is "ftp://x", it must be file://, s3://BUCKET`, func(c *Config) { c.Uploads = "ftp://x" }},
+		{`uploads is "s3://", it must name a bucket`, func(c *Config) { c.Uploads = "s3://" }},
+		{`uploads is "file://jobs", it must be file://`, func(c *Config) { c.Uploads = "file://jobs" }},
+		{`uploads is "file:///jobs?create_dir=1", it must be`, func(c *Config) { c.Uploads = "file:///jobs?create_dir=1" }},
+		{`uploads is "", it must be`, func(c *Config) { c.Uploads = "" }},
+		{"uploads is no address", func(c *Config) { c.Uploads = "s3://%zz" }},
 		{"deadline must be at least 1s", func(c *Config) { c.Deadline = 0 }},
 		{"drain must be at least 0s", func(c *Config) { c.Drain = -1 }},
 		{"drain must be at most 1h0m0s", func(c *Config) { c.Drain = 2 * time.Hour }},
@@ -73,6 +79,18 @@ func TestValidateAccepts(t *testing.T) {
 		c := Default()
 		c.Listen, c.Drain, c.Upload.Size, c.Upload.MinimumRate = listen, 0, 1, 0
 		assert.NoError(t, c.Validate(), listen)
+	}
+}
+
+func TestValidateUploads(t *testing.T) {
+	t.Parallel()
+	for _, uploads := range []string{
+		"file://", "file:///var/jobs", "file:///var/jobs/", "gs://uploads", "azblob://uploads?prefix=a/",
+		"s3://uploads?endpoint=http://127.0.0.1:7070&use_path_style=true&region=us-east-1",
+	} {
+		c := Default()
+		c.Uploads = uploads
+		assert.NoError(t, c.Validate(), uploads)
 	}
 }
 
