@@ -15,6 +15,7 @@ const description = "Detects deepfakes in images, sound and video, on this machi
 // cli is the command line. Operators' scripts rely on its words.
 type cli struct {
 	Serve  serveCommand  `cmd:"" help:"Serve the HTTP interface."`
+	Worker workerCommand `cmd:"" help:"Run jobs without serving HTTP, next to others on one PostgreSQL."`
 	Detect detectCommand `cmd:"" help:"Judge files without a server."`
 	Eval   evalCommand   `cmd:"" help:"Measure the detector on files whose truth is known, without a server."`
 	Keys   struct {
@@ -53,6 +54,17 @@ type logFlags struct {
 // dataFlag names the data folder.
 type dataFlag struct {
 	Data *string `env:"DEEPFAKED_DATA" placeholder:"DIR" help:"Folder of the database, of added models and of temporary files (default: ${data})."`
+}
+
+// booksFlags name what the books are in.
+type booksFlags struct {
+	dataFlag
+	Database *string `env:"DEEPFAKED_DATABASE" placeholder:"URL" help:"PostgreSQL database that several processes work on, postgres://USER:PASSWORD@HOST/NAME (default: SQLite in the data folder)."`
+}
+
+func (f booksFlags) lay(c *config.Config) {
+	set(&c.Data, f.Data)
+	set(&c.Database, f.Database)
 }
 
 // engineFlags choose what judges, and on what.

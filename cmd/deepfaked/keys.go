@@ -17,39 +17,39 @@ import (
 
 type keysCreate struct {
 	configFlags
-	dataFlag
+	booksFlags
 	Account string `required:"" placeholder:"NAME" env:"DEEPFAKED_ACCOUNT" help:"Account that the key belongs to; its keys share its quota."`
 	Plan    string `required:"" enum:"free,starter,pro" placeholder:"PLAN" env:"DEEPFAKED_PLAN" help:"free, starter or pro."`
 }
 
 type keysList struct {
 	configFlags
-	dataFlag
+	booksFlags
 }
 
 type keysRevoke struct {
 	configFlags
-	dataFlag
+	booksFlags
 	Key string `arg:"" name:"key-or-id" help:"The key itself, or its id as keys list shows it."`
 }
 
 // withLedger opens the books for one command. Unless create is set they must be
 // there: to list the keys of a mistyped folder should not make a database in it.
-func withLedger(ctx context.Context, flags configFlags, data dataFlag, create bool, fn func(*account.Ledger) error) (err error) {
+func withLedger(ctx context.Context, flags configFlags, of booksFlags, create bool, fn func(*account.Ledger) error) (err error) {
 	cfg, err := flags.load()
 	if err != nil {
 		return err
 	}
-	set(&cfg.Data, data.Data)
+	of.lay(&cfg)
 	if err := check(cfg); err != nil {
 		return err
 	}
-	if !create {
+	if !create && cfg.Database == "" {
 		if _, err := os.Stat(filepath.Join(cfg.Data, store.FileName)); errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("the data folder %s holds no database: name the folder of the service with --data", cfg.Data)
 		}
 	}
-	books, err := openBooks(ctx, cfg.Data)
+	books, err := openBooks(ctx, cfg)
 	if err != nil {
 		return err
 	}
@@ -63,19 +63,19 @@ func withLedger(ctx context.Context, flags configFlags, data dataFlag, create bo
 
 // openBooks leaves an older schema to the service that may be running on it: it
 // is brought up to date only when there is none.
-func openBooks(ctx context.Context, data string) (*store.Store, error) {
-	opts := store.DefaultOptions()
+func openBooks(ctx context.Context, cfg config.Config) (*store.Store, error) {
+	opts := storeOptions(cfg)
 	opts.Migrate = false
-	books, err := store.Open(ctx, data, opts)
+	books, err := store.Open(ctx, cfg.Data, opts)
 	if _, older := errors.AsType[*store.OlderSchemaError](err); !older {
 		return books, err
 	}
-	release, claimed := store.Claim(data)
+	release, claimed := store.Claim(cfg.Data)
 	if claimed != nil {
 		return nil, err
 	}
 	opts.Migrate = true
-	books, err = store.Open(ctx, data, opts)
+	books, err = store.Open(ctx, cfg.Data, opts)
 	return books, errors.Join(err, release())
 }
 
@@ -86,7 +86,7 @@ func ledgerOptions(cfg config.Config) account.Options {
 }
 
 func (c *keysCreate) run(ctx context.Context, to streams) error {
-	return withLedger(ctx, c.configFlags, c.dataFlag, true, func(l *account.Ledger) error {
+	return withLedger(ctx, c.configFlags, c.booksFlags, true, func(l *account.Ledger) error {
 		key, err := l.CreateKey(ctx, c.Account, c.Plan)
 		if err != nil {
 			return err
@@ -97,7 +97,7 @@ func (c *keysCreate) run(ctx context.Context, to streams) error {
 }
 
 func (c *keysList) run(ctx context.Context, to streams) error {
-	return withLedger(ctx, c.configFlags, c.dataFlag, false, func(l *account.Ledger) error {
+	return withLedger(ctx, c.configFlags, c.booksFlags, false, func(l *account.Ledger) error {
 		keys, err := l.ListKeys(ctx)
 		if err != nil {
 			return err
@@ -116,7 +116,7 @@ func (c *keysList) run(ctx context.Context, to streams) error {
 }
 
 func (c *keysRevoke) run(ctx context.Context, to streams) error {
-	return withLedger(ctx, c.configFlags, c.dataFlag, false, func(l *account.Ledger) error {
+	return withLedger(ctx, c.configFlags, c.booksFlags, false, func(l *account.Ledger) error {
 		key, err := l.RevokeKey(ctx, c.Key)
 		if errors.Is(err, account.ErrKeyNotFound) {
 			return errors.New("no such key; keys list shows the ids of all keys")

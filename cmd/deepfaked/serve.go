@@ -15,15 +15,23 @@ import (
 
 type serveCommand struct{ serveFlags }
 
+// workerCommand is serve without its address.
+type workerCommand struct{ workFlags }
+
 // serveFlags are those of serve, and of config, which shows what they make.
 type serveFlags struct {
+	workFlags
+	Listen *string `env:"DEEPFAKED_LISTEN" placeholder:"ADDR" help:"host:port to serve on; port 0 takes a free one, which the first log line names (default: ${listen})."`
+}
+
+// workFlags are those of a process that judges.
+type workFlags struct {
 	configFlags
-	dataFlag
+	booksFlags
 	engineFlags
 	Log         logFlags       `embed:"" prefix:"log-"`
-	Listen      *string        `env:"DEEPFAKED_LISTEN" placeholder:"ADDR" help:"host:port to serve on; port 0 takes a free one, which the first log line names (default: ${listen})."`
 	Admin       *string        `env:"DEEPFAKED_ADMIN" placeholder:"ADDR" help:"host:port of metrics, probes and profiles, for those who run the service only; port 0 takes a free one (default: none)."`
-	Workers     *int           `env:"DEEPFAKED_WORKERS" placeholder:"N" help:"Jobs analysed at the same time; 0 accepts jobs and leaves them for a later start (default: ${workers})."`
+	Workers     *int           `env:"DEEPFAKED_WORKERS" placeholder:"N" help:"Jobs analysed at the same time; 0 accepts jobs and leaves them to other processes, or to a later start (default: ${workers})."`
 	Uploads     *string        `env:"DEEPFAKED_UPLOADS" placeholder:"URL" help:"Where the uploads of jobs wait: file:///DIR, s3://BUCKET, gs://BUCKET or azblob://CONTAINER, with options as gocloud.dev documents them (default: file://, the data folder)."`
 	Redis       *string        `env:"DEEPFAKED_REDIS" placeholder:"URL" help:"Redis in which several processes count requests together, redis://HOST:PORT/DATABASE (default: each counts its own)."`
 	Deadline    *time.Duration `env:"DEEPFAKED_DEADLINE" placeholder:"TIME" help:"Longest analysis that a client waits for (default: ${deadline})."`
@@ -32,16 +40,24 @@ type serveFlags struct {
 }
 
 func (c *serveFlags) settings() (config.Config, error) {
+	cfg, err := c.workFlags.settings()
+	if err != nil {
+		return cfg, err
+	}
+	set(&cfg.Listen, c.Listen)
+	return cfg, check(cfg)
+}
+
+func (c *workFlags) settings() (config.Config, error) {
 	cfg, err := c.load()
 	if err != nil {
 		return cfg, err
 	}
-	c.lay(&cfg)
+	c.engineFlags.lay(&cfg)
 	set(&cfg.Log.Level, c.Log.Level)
 	set(&cfg.Log.Format, c.Log.Format)
-	set(&cfg.Listen, c.Listen)
 	set(&cfg.Admin, c.Admin)
-	set(&cfg.Data, c.Data)
+	c.booksFlags.lay(&cfg)
 	set(&cfg.Jobs.Workers, c.Workers)
 	set(&cfg.Uploads, c.Uploads)
 	set(&cfg.Redis, c.Redis)
@@ -51,24 +67,43 @@ func (c *serveFlags) settings() (config.Config, error) {
 	return cfg, check(cfg)
 }
 
-// run serves until ctx ends or the process is told to stop. A second signal
-// ends the process at once.
+// run serves until it is told to stop.
 func (c *serveCommand) run(ctx context.Context, to streams) error {
 	cfg, err := c.settings()
 	if err != nil {
 		return err
 	}
+	return runService(ctx, cfg, true, to)
+}
+
+// run runs jobs as serve does.
+func (c *workerCommand) run(ctx context.Context, to streams) error {
+	cfg, err := c.settings()
+	if err != nil {
+		return err
+	}
+	if cfg.Jobs.Workers == 0 {
+		return usageError{errors.New("a worker with 0 jobs at the same time would do nothing: set --workers to at least 1")}
+	}
+	return runService(ctx, cfg, false, to)
+}
+
+// runService runs a service until ctx ends or the process is told to stop; without
+// http it runs jobs alone. A second signal ends the process at once.
+func runService(ctx context.Context, cfg config.Config, http bool, to streams) error {
 	ctx, restore := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer restore()
 	defer context.AfterFunc(ctx, restore)()
 	logger := newLogger(to.err, cfg.Log)
-	s, err := newService(ctx, cfg, logger)
+	s, err := newService(ctx, cfg, http, logger)
 	if err != nil {
 		return err
 	}
 	// Scripts read the address here, whatever else is to be logged.
 	told := newLogger(to.err, config.Log{Level: "info", Format: cfg.Log.Format})
-	told.Info("listening", "address", s.server.Addr().String())
+	if http {
+		told.Info("listening", "address", s.server.Addr().String())
+	}
 	if s.admin != nil {
 		told.Info("listening for administration", "address", s.admin.Addr().String())
 	}

@@ -50,7 +50,7 @@ func (s *service) openAdmin(ctx context.Context) (err error) {
 		if ctx.Err() != nil {
 			return errors.New("the service is stopping")
 		}
-		return s.server.Ready()
+		return s.ready()
 	}
 	s.metrics.Watch(metrics.Sources{
 		Ready: ready, Rows: s.judge.waiting, Jobs: s.jobs.Waiting, Spool: s.uploads.Usage, Provider: s.judge.provider,

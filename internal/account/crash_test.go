@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"deepfaked/internal/postgrestest"
 	"deepfaked/internal/store"
 )
 
@@ -16,7 +17,12 @@ import (
 // its log not folded into the database file.
 func TestRecoverAfterACrash(t *testing.T) {
 	t.Parallel()
-	dir, c := t.TempDir(), at("2026-01-15T12:00:00Z")
+	onBoth(t, testRecoverAfterACrash)
+}
+
+func testRecoverAfterACrash(t *testing.T, fresh database) {
+	t.Helper()
+	dir, c := fresh(t), at("2026-01-15T12:00:00Z")
 	l := open(t, dir, c)
 	a := join(t, l, "ann", "pro")
 	async, synchronous := reserve(t, l, a, true), reserve(t, l, a, false)
@@ -25,10 +31,9 @@ func TestRecoverAfterACrash(t *testing.T) {
 	require.NoError(t, l.Fail(t.Context(), failed, "It failed."))
 
 	c.add(time.Hour)
+	require.NoError(t, l.process.Leave())
 	l = open(t, dir, c)
-	n, err := l.Recover(t.Context())
-	require.NoError(t, err)
-	assert.Equal(t, 1, n)
+	recovered(t, l, 1)
 	used, reserved, err := places(t.Context(), l, a)
 	require.NoError(t, err)
 	assert.Equal(t, 1, used)
@@ -37,9 +42,6 @@ func TestRecoverAfterACrash(t *testing.T) {
 	d, err := l.Detection(t.Context(), a, async)
 	require.NoError(t, err)
 	assert.Equal(t, Processing, d.State)
-	left, err := l.Unfinished(t.Context())
-	require.NoError(t, err)
-	assert.Equal(t, []string{async}, left)
 	_, err = l.Settle(t.Context(), synchronous, outcome)
 	require.ErrorIs(t, err, ErrNotFound)
 	d, err = l.Detection(t.Context(), a, done)
@@ -49,14 +51,49 @@ func TestRecoverAfterACrash(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, "It failed.", d.Error)
 
-	n, err = l.Recover(t.Context())
+	n, err := l.Recover(t.Context())
 	require.NoError(t, err)
 	assert.Zero(t, n)
 }
 
+// recovered waits until as many places have been taken back.
+func recovered(t *testing.T, l *Ledger, want int) {
+	t.Helper()
+	got := 0
+	for deadline := time.Now().Add(20 * time.Second); got < want && time.Now().Before(deadline); <-time.After(10 * time.Millisecond) {
+		n, err := l.Recover(t.Context())
+		require.NoError(t, err)
+		got += n
+	}
+	assert.Equal(t, want, got)
+}
+
+// Whoever is at work keeps its places, whatever the others think of those that
+// have gone; on PostgreSQL nobody has gone before it could have been heard.
+func TestTheLivingKeepTheirPlaces(t *testing.T) {
+	t.Parallel()
+	dir, c := postgrestest.Database(t), at("2026-01-15T12:00:00Z")
+	gone, alive, heir := open(t, dir, c), open(t, dir, c), open(t, dir, c)
+	a := join(t, gone, "ann", "pro")
+	reserve(t, gone, a, false)
+	kept := reserve(t, alive, a, false)
+	require.NoError(t, gone.process.Leave())
+	n, err := heir.Recover(t.Context())
+	require.NoError(t, err)
+	assert.Zero(t, n, "the heir has not been there for long enough to tell")
+	recovered(t, heir, 1)
+	settle(t, alive, kept)
+	assert.Equal(t, 1, usage(t, heir, a).Used)
+}
+
 func TestPurge(t *testing.T) {
 	t.Parallel()
-	l, c := setup(t)
+	onBoth(t, testPurge)
+}
+
+func testPurge(t *testing.T, fresh database) {
+	t.Helper()
+	l, c := setup(t, fresh)
 	a := join(t, l, "ann", "pro")
 	running := reserve(t, l, a, true)
 	failed := reserve(t, l, a, true)
@@ -79,7 +116,12 @@ func TestPurge(t *testing.T) {
 
 func TestPurgeInBatches(t *testing.T) {
 	t.Parallel()
-	l, c := setup(t)
+	onBoth(t, testPurgeInBatches)
+}
+
+func testPurgeInBatches(t *testing.T, fresh database) {
+	t.Helper()
+	l, c := setup(t, fresh)
 	a := join(t, l, "ann", "pro")
 	const many = 2*purgeBatch + 1
 	insertFailed(t, l, a, many, c.Now())
@@ -94,7 +136,12 @@ func TestPurgeInBatches(t *testing.T) {
 
 func TestPurgeForgetsDays(t *testing.T) {
 	t.Parallel()
-	l, c := setup(t)
+	onBoth(t, testPurgeForgetsDays)
+}
+
+func testPurgeForgetsDays(t *testing.T, fresh database) {
+	t.Helper()
+	l, c := setup(t, fresh)
 	a := join(t, l, "ann", "free")
 	for range 10 {
 		settle(t, l, reserve(t, l, a, false))
@@ -113,7 +160,7 @@ func TestPurgeForgetsDays(t *testing.T) {
 // What is asked with every request, or over a whole table, must not scan one.
 func TestQueryPlans(t *testing.T) {
 	t.Parallel()
-	l, c := setup(t)
+	l, c := setup(t, sqlite)
 	a := join(t, l, "ann", "pro")
 	insertFailed(t, l, a, 100, c.Now())
 	for name, query := range map[string]string{

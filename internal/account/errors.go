@@ -20,6 +20,9 @@ var (
 	ErrFailed = errors.New("the detection has already failed")
 	// ErrComplete: the detection has already completed, so it can't fail.
 	ErrComplete = errors.New("the detection has already completed")
+	// ErrSuperseded is a Step's, and stays: somebody else decides how the detection
+	// ends.
+	ErrSuperseded = errors.New("somebody else decides how the detection ends")
 )
 
 // LimitError says that the daily limit is used up.

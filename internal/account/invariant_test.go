@@ -17,8 +17,13 @@ import (
 // is, and in the end exactly what succeeded is counted.
 func TestTheQuotaHolds(t *testing.T) {
 	t.Parallel()
+	onBoth(t, testTheQuotaHolds)
+}
+
+func testTheQuotaHolds(t *testing.T, fresh database) {
+	t.Helper()
 	const clients, each, limit = 40, 12, 150
-	dir, c := t.TempDir(), at("2026-01-15T12:00:00Z")
+	dir, c := fresh(t), at("2026-01-15T12:00:00Z")
 	plan := Plan{Name: "pro", RequestsPerMinute: 1, Scans: limit, Period: Monthly, Async: true}
 	processes := []*Ledger{open(t, dir, c, plan), open(t, dir, c, plan)}
 	a := join(t, processes[0], "ann", "pro")
@@ -102,7 +107,12 @@ func watch(t *testing.T, l *Ledger, a Account, limit int) (stop func(), looks <-
 // not, and nobody hears of locks.
 func TestTheLastPlace(t *testing.T) {
 	t.Parallel()
-	dir, c := t.TempDir(), at("2026-01-15T12:00:00Z")
+	onBoth(t, testTheLastPlace)
+}
+
+func testTheLastPlace(t *testing.T, fresh database) {
+	t.Helper()
+	dir, c := fresh(t), at("2026-01-15T12:00:00Z")
 	plan := Plan{Name: "free", RequestsPerMinute: 1, Scans: 1, Period: Lifetime}
 	processes := []*Ledger{open(t, dir, c, plan), open(t, dir, c, plan)}
 	a := join(t, processes[0], "ann", "free")

@@ -46,13 +46,13 @@ func (l *Ledger) CreateKey(ctx context.Context, account, plan string) (Key, erro
 // ensureAccount finds or makes the account and returns its id.
 func ensureAccount(ctx context.Context, tx *store.Tx, name, plan string, now int64) (string, error) {
 	var id, has string
-	err := tx.QueryRowContext(ctx, `SELECT id, plan FROM accounts WHERE name = $1`, name).Scan(&id, &has)
+	_, err := tx.ExecContext(ctx, `
+		INSERT INTO accounts (id, name, plan, created_at) VALUES ($1, $2, $3, $4) ON CONFLICT (name) DO NOTHING`,
+		"acc_"+newULID(), name, plan, now)
+	if err == nil {
+		err = tx.QueryRowContext(ctx, `SELECT id, plan FROM accounts WHERE name = $1`, name).Scan(&id, &has)
+	}
 	switch {
-	case errors.Is(err, sql.ErrNoRows):
-		id = "acc_" + newULID()
-		_, err = tx.ExecContext(ctx, `INSERT INTO accounts (id, name, plan, created_at) VALUES ($1, $2, $3, $4)`,
-			id, name, plan, now)
-		return id, err
 	case err != nil:
 		return "", err
 	case has != plan:
@@ -103,6 +103,8 @@ func (l *Ledger) RevokeKey(ctx context.Context, keyOrID string) (KeyInfo, error)
 	id, token := keyOrID, ""
 	if of, ok := keyID(keyOrID); ok {
 		id, token = of, keyOrID
+	} else if !isKeyID(id) {
+		return KeyInfo{}, fmt.Errorf("revoke a key: %w", ErrKeyNotFound)
 	}
 	var info KeyInfo
 	err := l.store.Write(ctx, func(tx *store.Tx) error {

@@ -15,7 +15,12 @@ import (
 
 func TestCreateKey(t *testing.T) {
 	t.Parallel()
-	l, _ := setup(t)
+	onBoth(t, testCreateKey)
+}
+
+func testCreateKey(t *testing.T, fresh database) {
+	t.Helper()
+	l, _ := setup(t, fresh)
 	key, err := l.CreateKey(t.Context(), "ann", "starter")
 	require.NoError(t, err)
 	assert.Regexp(t, `^dfk_[a-z2-7]{10}_[A-Za-z0-9_-]{43}$`, key.Token)
@@ -29,7 +34,12 @@ func TestCreateKey(t *testing.T) {
 
 func TestSeveralKeysShareAnAccount(t *testing.T) {
 	t.Parallel()
-	l, c := setup(t)
+	onBoth(t, testSeveralKeysShareAnAccount)
+}
+
+func testSeveralKeysShareAnAccount(t *testing.T, fresh database) {
+	t.Helper()
+	l, c := setup(t, fresh)
 	first := join(t, l, "ann", "free")
 	c.add(time.Hour)
 	assert.Equal(t, first, join(t, l, "ann", "free"))
@@ -38,7 +48,12 @@ func TestSeveralKeysShareAnAccount(t *testing.T) {
 
 func TestCreateKeyRefuses(t *testing.T) {
 	t.Parallel()
-	l, _ := setup(t)
+	onBoth(t, testCreateKeyRefuses)
+}
+
+func testCreateKeyRefuses(t *testing.T, fresh database) {
+	t.Helper()
+	l, _ := setup(t, fresh)
 	join(t, l, "ann", "free")
 	for _, tt := range []struct{ name, account, plan, want string }{
 		{"another plan", "ann", "pro", "the account ann has the plan free"},
@@ -65,7 +80,12 @@ func TestCreateKeyRefuses(t *testing.T) {
 
 func TestAuthenticateRefuses(t *testing.T) {
 	t.Parallel()
-	l, _ := setup(t)
+	onBoth(t, testAuthenticateRefuses)
+}
+
+func testAuthenticateRefuses(t *testing.T, fresh database) {
+	t.Helper()
+	l, _ := setup(t, fresh)
 	key, err := l.CreateKey(t.Context(), "ann", "free")
 	require.NoError(t, err)
 	other, err := l.CreateKey(t.Context(), "bob", "free")
@@ -94,7 +114,12 @@ func TestAuthenticateRefuses(t *testing.T) {
 // the same key.
 func TestAKeyHasOneSpelling(t *testing.T) {
 	t.Parallel()
-	l, _ := setup(t)
+	onBoth(t, testAKeyHasOneSpelling)
+}
+
+func testAKeyHasOneSpelling(t *testing.T, fresh database) {
+	t.Helper()
+	l, _ := setup(t, fresh)
 	key, err := l.CreateKey(t.Context(), "ann", "free")
 	require.NoError(t, err)
 	const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
@@ -109,6 +134,11 @@ func TestAKeyHasOneSpelling(t *testing.T) {
 
 func TestRevokeKey(t *testing.T) {
 	t.Parallel()
+	onBoth(t, testRevokeKey)
+}
+
+func testRevokeKey(t *testing.T, fresh database) {
+	t.Helper()
 	for _, tt := range []struct {
 		name string
 		by   func(Key) string
@@ -118,7 +148,7 @@ func TestRevokeKey(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			dir, c := t.TempDir(), at("2026-01-15T12:00:00Z")
+			dir, c := fresh(t), at("2026-01-15T12:00:00Z")
 			server, cli := open(t, dir, c), open(t, dir, c) // as two processes
 			key, err := cli.CreateKey(t.Context(), "ann", "free")
 			require.NoError(t, err)
@@ -147,7 +177,12 @@ func TestRevokeKey(t *testing.T) {
 
 func TestRevokeKeyRefuses(t *testing.T) {
 	t.Parallel()
-	l, _ := setup(t)
+	onBoth(t, testRevokeKeyRefuses)
+}
+
+func testRevokeKeyRefuses(t *testing.T, fresh database) {
+	t.Helper()
+	l, _ := setup(t, fresh)
 	key, err := l.CreateKey(t.Context(), "ann", "free")
 	require.NoError(t, err)
 	for name, keyOrID := range map[string]string{
@@ -163,7 +198,12 @@ func TestRevokeKeyRefuses(t *testing.T) {
 
 func TestListKeys(t *testing.T) {
 	t.Parallel()
-	l, c := setup(t)
+	onBoth(t, testListKeys)
+}
+
+func testListKeys(t *testing.T, fresh database) {
+	t.Helper()
+	l, c := setup(t, fresh)
 	none, err := l.ListKeys(t.Context())
 	require.NoError(t, err)
 	assert.Empty(t, none)
@@ -205,7 +245,12 @@ func TestKeysAreNotStored(t *testing.T) {
 
 func TestKeysAreNotLogged(t *testing.T) {
 	t.Parallel()
-	l, _ := setup(t)
+	onBoth(t, testKeysAreNotLogged)
+}
+
+func testKeysAreNotLogged(t *testing.T, fresh database) {
+	t.Helper()
+	l, _ := setup(t, fresh)
 	key, err := l.CreateKey(t.Context(), "ann", "free")
 	require.NoError(t, err)
 	var log bytes.Buffer
@@ -216,7 +261,12 @@ func TestKeysAreNotLogged(t *testing.T) {
 
 func TestAPlanThatTheConfigurationLacks(t *testing.T) {
 	t.Parallel()
-	dir, c := t.TempDir(), at("2026-01-15T12:00:00Z")
+	onBoth(t, testAPlanThatTheConfigurationLacks)
+}
+
+func testAPlanThatTheConfigurationLacks(t *testing.T, fresh database) {
+	t.Helper()
+	dir, c := fresh(t), at("2026-01-15T12:00:00Z")
 	key, err := open(t, dir, c).CreateKey(t.Context(), "ann", "pro")
 	require.NoError(t, err)
 	_, err = open(t, dir, c, DefaultPlans()[0]).Authenticate(t.Context(), key.Token)

@@ -1,6 +1,7 @@
 package account
 
 import (
+	"database/sql"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -72,6 +73,17 @@ type Ledger struct {
 	plans map[string]Plan
 	now   func() time.Time
 	owed  owed
+
+	process *store.Process
+}
+
+// holder is the process that holds the place of a synchronous detection. A job's
+// is held by nobody: any process may run it.
+func (l *Ledger) holder(s Submission) sql.NullString {
+	if s.Async || l.process == nil {
+		return sql.NullString{}
+	}
+	return sql.NullString{String: l.process.ID(), Valid: true}
 }
 
 // New keeps the books in s, which the caller closes after the last call.
@@ -83,7 +95,7 @@ func New(s *store.Store, opts Options) (*Ledger, error) {
 	for _, p := range opts.Plans {
 		plans[p.Name] = p
 	}
-	return &Ledger{store: s, plans: plans, now: opts.Now}, nil
+	return &Ledger{store: s, plans: plans, now: opts.Now, process: opts.Process}, nil
 }
 
 // plan finds an account's plan. That it is missing is the configuration's

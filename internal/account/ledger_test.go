@@ -11,7 +11,12 @@ import (
 
 func TestASynchronousDetection(t *testing.T) {
 	t.Parallel()
-	l, c := setup(t)
+	onBoth(t, testASynchronousDetection)
+}
+
+func testASynchronousDetection(t *testing.T, fresh database) {
+	t.Helper()
+	l, c := setup(t, fresh)
 	a := join(t, l, "ann", "free")
 	id := reserve(t, l, a, false)
 	_, err := l.Detection(t.Context(), a, id)
@@ -32,7 +37,12 @@ func TestASynchronousDetection(t *testing.T) {
 
 func TestAnAsynchronousDetection(t *testing.T) {
 	t.Parallel()
-	l, c := setup(t)
+	onBoth(t, testAnAsynchronousDetection)
+}
+
+func testAnAsynchronousDetection(t *testing.T, fresh database) {
+	t.Helper()
+	l, c := setup(t, fresh)
 	a := join(t, l, "ann", "pro")
 	id := reserve(t, l, a, true)
 	want := Detection{ID: id, Async: true, State: Processing, Sensitivity: "strict", Created: c.Now()}
@@ -50,7 +60,12 @@ func TestAnAsynchronousDetection(t *testing.T) {
 
 func TestDetectionsAreTheirAccountsOwn(t *testing.T) {
 	t.Parallel()
-	l, _ := setup(t)
+	onBoth(t, testDetectionsAreTheirAccountsOwn)
+}
+
+func testDetectionsAreTheirAccountsOwn(t *testing.T, fresh database) {
+	t.Helper()
+	l, _ := setup(t, fresh)
 	ann, bob := join(t, l, "ann", "pro"), join(t, l, "bob", "pro")
 	id := reserve(t, l, ann, true)
 	for name, tt := range map[string]struct {
@@ -69,7 +84,12 @@ func TestDetectionsAreTheirAccountsOwn(t *testing.T) {
 
 func TestSettleTwiceCountsOnce(t *testing.T) {
 	t.Parallel()
-	l, c := setup(t)
+	onBoth(t, testSettleTwiceCountsOnce)
+}
+
+func testSettleTwiceCountsOnce(t *testing.T, fresh database) {
+	t.Helper()
+	l, c := setup(t, fresh)
 	a := join(t, l, "ann", "pro")
 	id := reserve(t, l, a, true)
 	first := settle(t, l, id)
@@ -82,7 +102,12 @@ func TestSettleTwiceCountsOnce(t *testing.T) {
 
 func TestFail(t *testing.T) {
 	t.Parallel()
-	l, c := setup(t)
+	onBoth(t, testFail)
+}
+
+func testFail(t *testing.T, fresh database) {
+	t.Helper()
+	l, c := setup(t, fresh)
 	a := join(t, l, "ann", "pro")
 	id := reserve(t, l, a, true)
 	require.NoError(t, l.Fail(t.Context(), id, "The file is damaged."))
@@ -104,7 +129,12 @@ func TestFail(t *testing.T) {
 
 func TestFailAfterSettle(t *testing.T) {
 	t.Parallel()
-	l, _ := setup(t)
+	onBoth(t, testFailAfterSettle)
+}
+
+func testFailAfterSettle(t *testing.T, fresh database) {
+	t.Helper()
+	l, _ := setup(t, fresh)
 	a := join(t, l, "ann", "pro")
 	id := reserve(t, l, a, true)
 	settle(t, l, id)
@@ -115,7 +145,12 @@ func TestFailAfterSettle(t *testing.T) {
 
 func TestRelease(t *testing.T) {
 	t.Parallel()
-	l, _ := setup(t)
+	onBoth(t, testRelease)
+}
+
+func testRelease(t *testing.T, fresh database) {
+	t.Helper()
+	l, _ := setup(t, fresh)
 	a := join(t, l, "ann", "free")
 	for range 10 {
 		id := reserve(t, l, a, false)
@@ -135,7 +170,12 @@ func TestRelease(t *testing.T) {
 // one analysis: a submission that was turned away counted as accepted.
 func TestWithdraw(t *testing.T) {
 	t.Parallel()
-	l, _ := setup(t)
+	onBoth(t, testWithdraw)
+}
+
+func testWithdraw(t *testing.T, fresh database) {
+	t.Helper()
+	l, _ := setup(t, fresh)
 	a := join(t, l, "ann", "free")
 	for range 11 {
 		id := reserve(t, l, a, false)
@@ -155,7 +195,12 @@ func TestWithdraw(t *testing.T) {
 
 func TestReleaseKeepsWhatIsFinished(t *testing.T) {
 	t.Parallel()
-	l, _ := setup(t)
+	onBoth(t, testReleaseKeepsWhatIsFinished)
+}
+
+func testReleaseKeepsWhatIsFinished(t *testing.T, fresh database) {
+	t.Helper()
+	l, _ := setup(t, fresh)
 	a := join(t, l, "ann", "pro")
 	complete, failed := reserve(t, l, a, true), reserve(t, l, a, true)
 	settle(t, l, complete)
@@ -172,7 +217,12 @@ func TestReleaseKeepsWhatIsFinished(t *testing.T) {
 // that its place has to be given back.
 func TestFinishingOutlivesTheRequest(t *testing.T) {
 	t.Parallel()
-	l, _ := setup(t)
+	onBoth(t, testFinishingOutlivesTheRequest)
+}
+
+func testFinishingOutlivesTheRequest(t *testing.T, fresh database) {
+	t.Helper()
+	l, _ := setup(t, fresh)
 	a := join(t, l, "ann", "pro")
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -190,7 +240,12 @@ func TestFinishingOutlivesTheRequest(t *testing.T) {
 
 func TestReserveRefusesAnIDTwice(t *testing.T) {
 	t.Parallel()
-	l, _ := setup(t)
+	onBoth(t, testReserveRefusesAnIDTwice)
+}
+
+func testReserveRefusesAnIDTwice(t *testing.T, fresh database) {
+	t.Helper()
+	l, _ := setup(t, fresh)
 	a := join(t, l, "ann", "pro")
 	id := reserve(t, l, a, true)
 	require.Error(t, l.Reserve(t.Context(), a, Submission{ID: id, Sensitivity: "strict"}))

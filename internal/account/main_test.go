@@ -3,7 +3,9 @@ package account
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"os"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -12,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"deepfaked/internal/postgrestest"
 	"deepfaked/internal/store"
 )
 
@@ -20,7 +23,38 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, client(context.Background(), data, os.Getenv(clientKey)))
 		os.Exit(1)
 	}
-	goleak.VerifyTestMain(m)
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		postgrestest.Stop()
+		os.Exit(code)
+	}))
+}
+
+// database makes a new database: a folder for one of SQLite, or the address of one
+// of PostgreSQL.
+type database func(testing.TB) string
+
+func sqlite(t testing.TB) string {
+	t.Helper()
+	return t.TempDir()
+}
+
+// onBoth runs a test on databases of each kind.
+func onBoth(t *testing.T, test func(*testing.T, database)) {
+	t.Helper()
+	for name, fresh := range map[string]database{"SQLite": sqlite, "PostgreSQL": postgrestest.Database} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, fresh)
+		})
+	}
+}
+
+// openStore opens a database that exists.
+func openStore(ctx context.Context, of string, opts store.Options) (*store.Store, error) {
+	if strings.HasPrefix(of, "postgres://") {
+		opts.Database = of
+	}
+	return store.Open(ctx, of, opts)
 }
 
 // clock is a clock that tests set.
@@ -57,14 +91,23 @@ func (c *clock) add(d time.Duration) {
 	c.now = c.now.Add(d)
 }
 
-// open opens the books in dir, as a process of its own would.
-func open(t *testing.T, dir string, c *clock, plans ...Plan) *Ledger {
+// lost is how long a process is silent in tests before it has gone.
+const lost = 500 * time.Millisecond
+
+// open opens the books, as a process of its own would. On SQLite, the process
+// before it has gone then.
+func open(t *testing.T, of string, c *clock, plans ...Plan) *Ledger {
 	t.Helper()
-	s, err := store.Open(t.Context(), dir, store.DefaultOptions())
+	how := store.DefaultOptions()
+	how.Lost = lost
+	s, err := openStore(t.Context(), of, how)
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, s.Close()) })
 	opts := DefaultOptions()
 	opts.Now = c.Now
+	opts.Process, err = s.Join(t.Context(), slog.New(slog.DiscardHandler))
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, opts.Process.Leave()) })
 	if len(plans) > 0 {
 		opts.Plans = plans
 	}
@@ -74,10 +117,10 @@ func open(t *testing.T, dir string, c *clock, plans ...Plan) *Ledger {
 }
 
 // setup opens new books at noon.
-func setup(t *testing.T, plans ...Plan) (*Ledger, *clock) {
+func setup(t *testing.T, fresh database, plans ...Plan) (*Ledger, *clock) {
 	t.Helper()
 	c := at("2026-01-15T12:00:00.123456Z")
-	return open(t, t.TempDir(), c, plans...), c
+	return open(t, fresh(t), c, plans...), c
 }
 
 // join makes an account with a key, and signs in with it.

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"deepfaked/internal/store"
 )
 
 // Options chooses the plans on offer.
@@ -11,6 +13,9 @@ type Options struct {
 	Plans []Plan
 	// Now is the clock: creation times, periods and days follow it.
 	Now func() time.Time
+	// Process is who holds the places of synchronous detections; nil where none is
+	// reserved, and nothing is recovered.
+	Process *store.Process
 }
 
 // DefaultOptions are the contract's plans by the system's clock.

@@ -72,7 +72,7 @@ func (l *Ledger) end(ctx context.Context, id string, e ending) error {
 
 // isForLater tells a database that may work again from an answer that stays.
 func isForLater(err error) bool {
-	return err != nil && !errors.Is(err, ErrNotFound) && !errors.Is(err, ErrComplete)
+	return err != nil && !errors.Is(err, ErrNotFound) && !errors.Is(err, ErrComplete) && !errors.Is(err, ErrSuperseded)
 }
 
 // Retry writes down the ends (Fail, Release, Withdraw) that the database did not

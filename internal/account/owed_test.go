@@ -147,7 +147,7 @@ func TestOwedIsBoundedAndFair(t *testing.T) {
 	}
 	assert.Equal(t, maxOwed, o.count())
 
-	l, _ := setup(t)
+	l, _ := setup(t, sqlite)
 	a := join(t, l, "ann", "starter")
 	id := reserve(t, l, a, false)
 	l.owed.add("det_bad", func(context.Context, *store.Tx) error { return fmt.Errorf("never") })

@@ -37,7 +37,12 @@ func TestPeriodStart(t *testing.T) {
 
 func TestAMonthEnds(t *testing.T) {
 	t.Parallel()
-	l, c := setup(t, Plan{Name: "pro", RequestsPerMinute: 1, Scans: 3, Period: Monthly, Async: true})
+	onBoth(t, testAMonthEnds)
+}
+
+func testAMonthEnds(t *testing.T, fresh database) {
+	t.Helper()
+	l, c := setup(t, fresh, Plan{Name: "pro", RequestsPerMinute: 1, Scans: 3, Period: Monthly, Async: true})
 	a := join(t, l, "ann", "pro")
 	c.set("2028-02-29T23:59:59.9Z")
 	settle(t, l, reserve(t, l, a, true))
@@ -60,7 +65,12 @@ func TestAMonthEnds(t *testing.T) {
 // scans of January's three.
 func TestTheClockStepsBackOverAMonthsEnd(t *testing.T) {
 	t.Parallel()
-	l, c := setup(t, Plan{Name: "pro", RequestsPerMinute: 1, Scans: 3, Period: Monthly, Async: true})
+	onBoth(t, testTheClockStepsBackOverAMonthsEnd)
+}
+
+func testTheClockStepsBackOverAMonthsEnd(t *testing.T, fresh database) {
+	t.Helper()
+	l, c := setup(t, fresh, Plan{Name: "pro", RequestsPerMinute: 1, Scans: 3, Period: Monthly, Async: true})
 	a := join(t, l, "ann", "pro")
 	for range 3 {
 		settle(t, l, reserve(t, l, a, true))
@@ -78,7 +88,12 @@ func TestTheClockStepsBackOverAMonthsEnd(t *testing.T) {
 
 func TestALifetimeNeverEnds(t *testing.T) {
 	t.Parallel()
-	l, c := setup(t, Plan{Name: "free", RequestsPerMinute: 1, Scans: 2, Period: Lifetime})
+	onBoth(t, testALifetimeNeverEnds)
+}
+
+func testALifetimeNeverEnds(t *testing.T, fresh database) {
+	t.Helper()
+	l, c := setup(t, fresh, Plan{Name: "free", RequestsPerMinute: 1, Scans: 2, Period: Lifetime})
 	a := join(t, l, "ann", "free")
 	settle(t, l, reserve(t, l, a, false))
 	c.add(20 * 365 * 24 * time.Hour)
@@ -91,7 +106,12 @@ func TestALifetimeNeverEnds(t *testing.T) {
 
 func TestAnAllowanceThatWasLowered(t *testing.T) {
 	t.Parallel()
-	dir, c := t.TempDir(), at("2026-01-15T12:00:00Z")
+	onBoth(t, testAnAllowanceThatWasLowered)
+}
+
+func testAnAllowanceThatWasLowered(t *testing.T, fresh database) {
+	t.Helper()
+	dir, c := fresh(t), at("2026-01-15T12:00:00Z")
 	plan := Plan{Name: "pro", RequestsPerMinute: 1, Scans: 3, Period: Monthly}
 	l := open(t, dir, c, plan)
 	a := join(t, l, "ann", "pro")
@@ -107,6 +127,11 @@ func TestAnAllowanceThatWasLowered(t *testing.T) {
 
 func TestDailyLimit(t *testing.T) {
 	t.Parallel()
+	onBoth(t, testDailyLimit)
+}
+
+func testDailyLimit(t *testing.T, fresh database) {
+	t.Helper()
 	for _, tt := range []struct {
 		name, now string
 		retry     time.Duration
@@ -119,7 +144,7 @@ func TestDailyLimit(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			l, c := setup(t)
+			l, c := setup(t, fresh)
 			a := join(t, l, "ann", "free")
 			c.set(tt.now)
 			for range 10 {
@@ -142,7 +167,12 @@ func TestDailyLimit(t *testing.T) {
 
 func TestTheClockStepsBackOverMidnight(t *testing.T) {
 	t.Parallel()
-	l, c := setup(t)
+	onBoth(t, testTheClockStepsBackOverMidnight)
+}
+
+func testTheClockStepsBackOverMidnight(t *testing.T, fresh database) {
+	t.Helper()
+	l, c := setup(t, fresh)
 	a := join(t, l, "ann", "free")
 	for range 4 {
 		reserve(t, l, a, false)
@@ -162,7 +192,12 @@ func TestTheClockStepsBackOverMidnight(t *testing.T) {
 
 func TestTheDayGoesBeforeTheQuota(t *testing.T) {
 	t.Parallel()
-	l, c := setup(t, Plan{Name: "free", RequestsPerMinute: 1, Daily: 2, Scans: 2, Period: Lifetime})
+	onBoth(t, testTheDayGoesBeforeTheQuota)
+}
+
+func testTheDayGoesBeforeTheQuota(t *testing.T, fresh database) {
+	t.Helper()
+	l, c := setup(t, fresh, Plan{Name: "free", RequestsPerMinute: 1, Daily: 2, Scans: 2, Period: Lifetime})
 	a := join(t, l, "ann", "free")
 	reserve(t, l, a, false)
 	reserve(t, l, a, false)

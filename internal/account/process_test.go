@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"log/slog"
 	"os"
 	"os/exec"
 	"sync"
@@ -29,12 +30,20 @@ const clientsEach = 16
 // is used up, and write a line for each scan that was acknowledged. Every third
 // submission is left behind.
 func client(ctx context.Context, data, key string) error {
-	s, err := store.Open(ctx, data, store.DefaultOptions())
+	how := store.DefaultOptions()
+	how.Lost = lost
+	s, err := openStore(ctx, data, how)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = s.Close() }()
-	l, err := New(s, DefaultOptions())
+	opts := DefaultOptions()
+	if s.Postgres() != nil { // on a folder there is one process
+		if opts.Process, err = s.Join(ctx, slog.New(slog.DiscardHandler)); err != nil {
+			return err
+		}
+	}
+	l, err := New(s, opts)
 	if err != nil {
 		return err
 	}
@@ -71,8 +80,13 @@ func hammer(ctx context.Context, l *Ledger, key string) error {
 // yet acknowledged, and what they held is free again after Recover.
 func TestProcessesAreKilled(t *testing.T) {
 	t.Parallel()
+	onBoth(t, testProcessesAreKilled)
+}
+
+func testProcessesAreKilled(t *testing.T, fresh database) {
+	t.Helper()
 	const processes, each = 4, 100
-	dir, c := t.TempDir(), at("2026-01-15T12:00:00Z")
+	dir, c := fresh(t), at("2026-01-15T12:00:00Z")
 	l := open(t, dir, c)
 	key, err := l.CreateKey(t.Context(), "ann", "starter")
 	require.NoError(t, err)
@@ -109,16 +123,16 @@ func TestProcessesAreKilled(t *testing.T) {
 	assert.Equal(t, complete, used, "successful detections")
 	assert.GreaterOrEqual(t, reserved, processes*each/3)
 
-	ended, err := l.Recover(t.Context())
-	require.NoError(t, err)
-	assert.Equal(t, reserved, ended)
+	recovered(t, l, reserved)
 	after, reserved, err := places(t.Context(), l, a)
 	require.NoError(t, err)
 	assert.Equal(t, used, after)
 	assert.Zero(t, reserved)
-	var state string
-	require.NoError(t, l.store.Reader().QueryRowContext(t.Context(), `PRAGMA integrity_check`).Scan(&state))
-	assert.Equal(t, "ok", state)
+	if l.store.Postgres() == nil {
+		var state string
+		require.NoError(t, l.store.Reader().QueryRowContext(t.Context(), `PRAGMA integrity_check`).Scan(&state))
+		assert.Equal(t, "ok", state)
+	}
 }
 
 // kill runs a client and kills it once it has acknowledged n scans.

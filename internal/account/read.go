@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
+	"unicode/utf8"
 )
 
 // Usage says what the account has used of its plan in the current period.
@@ -25,6 +27,9 @@ func (l *Ledger) Usage(ctx context.Context, a Account) (Usage, error) {
 // a synchronous one once it is complete. The error is ErrNotFound for every
 // other id, whether it is another account's or nobody's.
 func (l *Ledger) Detection(ctx context.Context, a Account, id string) (Detection, error) {
+	if !text(id) {
+		return Detection{}, fmt.Errorf("read a detection: %w", ErrNotFound)
+	}
 	d, err := detection(ctx, l.store.Reader(), byID+` AND account_id = $2`, id, a.ID)
 	if err != nil {
 		return Detection{}, fmt.Errorf("read %s: %w", id, err)
@@ -65,4 +70,13 @@ func detection(ctx context.Context, q querier, query string, args ...any) (Detec
 // nullJSON stores a report that is absent as NULL, and others as text.
 func nullJSON(report json.RawMessage) sql.NullString {
 	return sql.NullString{String: string(report), Valid: len(report) > 0}
+}
+
+// text reports whether a database takes s for text: PostgreSQL takes neither a
+// zero byte nor what is not UTF-8.
+func text(s string) bool { return utf8.ValidString(s) && !strings.ContainsRune(s, 0) }
+
+// plain makes text of s.
+func plain(s string) string {
+	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
 }

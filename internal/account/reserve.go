@@ -36,10 +36,13 @@ func (l *Ledger) Reserve(ctx context.Context, a Account, s Submission, also ...S
 		write = l.store.Write
 	}
 	err := write(ctx, func(tx *store.Tx) error {
+		if err := tx.Lock(ctx, "accounts", a.ID); err != nil {
+			return err
+		}
 		if err := room(ctx, tx, a, now); err != nil {
 			return err
 		}
-		if err := accept(ctx, tx, a, s, now); err != nil {
+		if err := accept(ctx, tx, a, s, l.holder(s), now); err != nil {
 			return err
 		}
 		return steps(ctx, tx, also)
@@ -88,7 +91,7 @@ func room(ctx context.Context, q querier, a Account, now time.Time) error {
 }
 
 // accept writes what Reserve promises.
-func accept(ctx context.Context, tx *store.Tx, a Account, s Submission, now time.Time) error {
+func accept(ctx context.Context, tx *store.Tx, a Account, s Submission, holder sql.NullString, now time.Time) error {
 	mode := "sync"
 	if s.Async {
 		mode = "async"
@@ -102,7 +105,7 @@ func accept(ctx context.Context, tx *store.Tx, a Account, s Submission, now time
 		VALUES ($1, $2, $3, 'processing', $4, $5)`,
 		s.ID, a.ID, mode, s.Sensitivity, micros(now))
 	_, held := tx.ExecContext(ctx, `
-		INSERT INTO reservations (detection_id, account_id, period) VALUES ($1, $2, $3)`,
-		s.ID, a.ID, micros(a.Plan.PeriodStart(now, a.Created)))
+		INSERT INTO reservations (detection_id, account_id, period, process) VALUES ($1, $2, $3, $4)`,
+		s.ID, a.ID, micros(a.Plan.PeriodStart(now, a.Created)), holder)
 	return errors.Join(counted, noted, held)
 }

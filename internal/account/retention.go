@@ -3,46 +3,29 @@ package account
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"time"
 
 	"deepfaked/internal/store"
 )
 
-// Recover cleans up after a process that ended without warning: synchronous
-// detections still processing are taken out, and their places released. It
-// returns how many. Asynchronous ones go on: their jobs know where they stand. It
-// must run before the first Reserve and while no other process serves the same
-// folder: work that is still running would be declared dead.
+// Recover cleans up after processes that ended without warning: synchronous
+// detections that they left processing are taken out, and their places released.
+// It returns how many. Asynchronous ones go on: their jobs know where they stand.
+// It can run at any time, and needs Options.Process.
 func (l *Ledger) Recover(ctx context.Context) (int, error) {
 	var n int64
-	err := l.store.Write(ctx, func(tx *store.Tx) (err error) {
+	err := l.process.Inherit(ctx, func(tx *store.Tx) (err error) {
 		// The reservations go with them (ON DELETE CASCADE).
-		n, err = affected(tx.ExecContext(ctx, `DELETE FROM detections WHERE state = 'processing' AND mode = 'sync'`))
+		n, err = affected(tx.ExecContext(ctx, `
+			DELETE FROM detections WHERE state = 'processing' AND mode = 'sync'
+			AND id NOT IN (SELECT detection_id FROM reservations WHERE process IN (`+l.store.AtWork()+`))`))
 		return err
 	})
 	if err != nil {
 		return 0, fmt.Errorf("recover: %w", err)
 	}
 	return int(n), nil
-}
-
-// Unfinished lists the asynchronous detections that are still processing.
-func (l *Ledger) Unfinished(ctx context.Context) (ids []string, err error) {
-	rows, err := l.store.Reader().QueryContext(ctx, `SELECT id FROM detections WHERE state = 'processing' AND mode = 'async'`)
-	if err != nil {
-		return nil, fmt.Errorf("list unfinished detections: %w", err)
-	}
-	defer func() { err = errors.Join(err, rows.Close()) }()
-	for rows.Next() {
-		var id string
-		if err := rows.Scan(&id); err != nil {
-			return nil, fmt.Errorf("list unfinished detections: %w", err)
-		}
-		ids = append(ids, id)
-	}
-	return ids, rows.Err()
 }
 
 // purgeBatch bounds a deletion, so that requests get their turn in between.

@@ -30,7 +30,7 @@ func (l *Ledger) Settle(ctx context.Context, id string, o Outcome, also ...Step)
 	var d Detection
 	err := l.finish(ctx, func(ctx context.Context, tx *store.Tx) error {
 		var err error
-		if d, err = detection(ctx, tx, byID, id); err != nil {
+		if d, err = held(ctx, tx, id); err != nil {
 			return err
 		}
 		switch d.State {
@@ -49,6 +49,14 @@ func (l *Ledger) Settle(ctx context.Context, id string, o Outcome, also ...Step)
 		return Detection{}, fmt.Errorf("settle %s: %w", id, err)
 	}
 	return d, nil
+}
+
+// held reads a detection that no other transaction ends meanwhile.
+func held(ctx context.Context, tx *store.Tx, id string) (Detection, error) {
+	if err := tx.Lock(ctx, "detections", id); err != nil {
+		return Detection{}, err
+	}
+	return detection(ctx, tx, byID, id)
 }
 
 // complete stores d's outcome and counts it.
@@ -78,7 +86,7 @@ func complete(ctx context.Context, tx *store.Tx, d Detection) error {
 // to Retry. What also does becomes true with the failure or not at all.
 func (l *Ledger) Fail(ctx context.Context, id, message string, also ...Step) error {
 	err := l.end(ctx, id, func(ctx context.Context, tx *store.Tx) error {
-		d, err := detection(ctx, tx, byID, id)
+		d, err := held(ctx, tx, id)
 		switch {
 		case err != nil:
 			return err
@@ -90,7 +98,7 @@ func (l *Ledger) Fail(ctx context.Context, id, message string, also ...Step) err
 		_, released := tx.ExecContext(ctx, `DELETE FROM reservations WHERE detection_id = $1`, id)
 		_, failed := tx.ExecContext(ctx, `
 			UPDATE detections SET state = 'failed', error = $1, completed_at = $2 WHERE id = $3`,
-			message, micros(l.now()), id)
+			plain(message), micros(l.now()), id)
 		if err := errors.Join(released, failed); err != nil {
 			return err
 		}

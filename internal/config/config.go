@@ -15,6 +15,7 @@ type Config struct {
 	Data        string   `yaml:"data"`        // folder of the database, of added models and of temporary files
 	Provider    string   `yaml:"provider"`    // auto, cpu, cuda or tensorrt
 	Models      []string `yaml:"models"`      // folders of models, besides those built in and added
+	Database    string   `yaml:"database"`    // postgres://… of the database that several processes work on; empty: SQLite in the data folder
 	Uploads     string   `yaml:"uploads"`     // where uploads of jobs wait: file:// is the data folder, file:///DIR another one, and s3://, gs:// and azblob:// are buckets
 	Redis       string   `yaml:"redis"`       // redis://… of the Redis that several processes count requests in; empty: each counts its own
 	ONNXRuntime string   `yaml:"onnxruntime"` // path of the shared library; empty: where set-up put it

@@ -1,9 +1,12 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
+
+	"github.com/goccy/go-yaml"
 )
 
 // fileLimit bounds the configuration file.
@@ -28,7 +31,15 @@ func Load(path string) (Config, error) {
 	}
 	c, err := parse(text)
 	if err != nil {
-		return Config{}, fmt.Errorf("the configuration %s: %w", path, err)
+		return Config{}, fmt.Errorf("the configuration %s: %w", path, unquoted(err))
 	}
 	return c, nil
+}
+
+// unquoted leaves out the lines around a mistake, in which a password may stand.
+func unquoted(err error) error {
+	if placed, ok := errors.AsType[yaml.Error](err); ok && placed.GetToken() != nil {
+		return errors.New(placed.FormatError(false, false))
+	}
+	return err
 }

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"net/netip"
@@ -9,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 )
 
 // Validate names the first field that makes no sense, by its name in the
@@ -40,6 +42,9 @@ func (c Config) validateService() error {
 	}
 	if c.Redis != "" && !slices.ContainsFunc([]string{"redis://", "rediss://", "unix://"}, func(s string) bool { return strings.HasPrefix(c.Redis, s) }) {
 		return fmt.Errorf("redis is %q, it must be an address such as redis://HOST:6379/0", c.Redis)
+	}
+	if err := validateDatabase(c.Database); err != nil {
+		return err
 	}
 	if err := validateUploads(c.Uploads); err != nil {
 		return err
@@ -181,6 +186,19 @@ func validateUploads(uploads string) error {
 		return fmt.Errorf("uploads is %q, it must be file://, s3://BUCKET, gs://BUCKET or azblob://CONTAINER", uploads)
 	}
 	return nil
+}
+
+// validateDatabase says of the address no more than its scheme: a password may
+// stand in it.
+func validateDatabase(address string) error {
+	scheme, _, found := strings.Cut(address, "://")
+	switch {
+	case address == "" || found && (scheme == "postgres" || scheme == "postgresql"):
+		return nil
+	case found && len(scheme) < 20 && strings.IndexFunc(scheme, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) < 0:
+		return fmt.Errorf("database is a %s:// address, and only postgres:// is known; leave it out for SQLite in the data folder", scheme)
+	}
+	return errors.New("database must be an address such as postgres://USER:PASSWORD@HOST:5432/NAME; leave it out for SQLite in the data folder")
 }
 
 func validateListen(field, listen string) error {

@@ -18,18 +18,19 @@ import (
 )
 
 // The test binary is a process that accepts and runs jobs, and is killed, when
-// these are set: the data folder, and what it does.
+// these are set: where its uploads and books are, and what it does.
 const (
-	victimData = "DEEPFAKED_TEST_JOBS_DATA"
-	victimDoes = "DEEPFAKED_TEST_JOBS_DOES"
+	victimData     = "DEEPFAKED_TEST_JOBS_DATA"
+	victimDatabase = "DEEPFAKED_TEST_JOBS_DATABASE"
+	victimDoes     = "DEEPFAKED_TEST_JOBS_DOES"
 )
 
 // victim accepts jobs and runs them until it is killed, and writes a line for
 // each that it has accepted. Told to "die" it ends in the middle of the first
 // job, having accepted it if there was none.
-func victim(data, does string) error {
+func victim(w where, does string) error {
 	ctx := context.Background()
-	p, err := openPlace(ctx, data)
+	p, err := openPlace(ctx, w)
 	if err != nil {
 		return err
 	}
@@ -49,7 +50,12 @@ func victim(data, does string) error {
 	if err := r.Start(ctx); err != nil {
 		return err
 	}
-	if _, err := os.Stat(data + "/accepted"); does == "die" && err == nil {
+	go func() {
+		for ; ; <-time.After(50 * time.Millisecond) {
+			_ = r.Recover(ctx)
+		}
+	}()
+	if _, err := os.Stat(w.data + "/accepted"); does == "die" && err == nil {
 		select {}
 	}
 	for {
@@ -65,10 +71,10 @@ func victim(data, does string) error {
 }
 
 // run runs a victim, hands each line on, and returns how it ended.
-func run(t *testing.T, data, does string, line func(cmd *exec.Cmd, id string)) error {
+func run(t *testing.T, w where, does string, line func(cmd *exec.Cmd, id string)) error {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0])
-	cmd.Env = append(os.Environ(), victimData+"="+data, victimDoes+"="+does)
+	cmd.Env = append(os.Environ(), victimData+"="+w.data, victimDatabase+"="+w.database, victimDoes+"="+does)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
 	require.NoError(t, err)
@@ -83,10 +89,15 @@ func run(t *testing.T, data, does string, line func(cmd *exec.Cmd, id string)) e
 // has one result in the end, and is counted once.
 func TestKilledProcessLosesNothing(t *testing.T) {
 	t.Parallel()
-	data, accepted := t.TempDir(), map[string]bool{}
+	onBoth(t, testKilledProcessLosesNothing)
+}
+
+func testKilledProcessLosesNothing(t *testing.T, fresh func(testing.TB) where) {
+	t.Helper()
+	w, accepted := fresh(t), map[string]bool{}
 	for range 6 {
 		left := rand.IntN(20) + 1
-		err := run(t, data, "work", func(cmd *exec.Cmd, id string) {
+		err := run(t, w, "work", func(cmd *exec.Cmd, id string) {
 			accepted[id] = true
 			if left--; left == 0 {
 				assert.NoError(t, cmd.Process.Kill())
@@ -94,17 +105,13 @@ func TestKilledProcessLosesNothing(t *testing.T) {
 		})
 		require.ErrorContains(t, err, "killed")
 	}
-	p, err := openPlace(t.Context(), data)
-	require.NoError(t, err)
-	t.Cleanup(func() { assert.NoError(t, p.books.Close()) })
-	f := &fixture{place: p, t: t}
-	f.account, err = p.account(t.Context())
-	require.NoError(t, err)
+	f := enter(t, w)
 	f.start(good, options(4))
+	f.inherit()
 	for id := range accepted {
 		assert.Equal(t, account.Complete, f.ended(id).State, id)
 	}
-	f.empty() // also of those whose acceptance nobody has read any more
+	f.swept() // also of those whose acceptance nobody has read any more
 	var complete, all int
 	require.NoError(t, f.books.Reader().QueryRowContext(t.Context(),
 		`SELECT count(*) FILTER (WHERE state = 'complete'), count(*) FROM detections`).Scan(&complete, &all))
@@ -117,23 +124,23 @@ func TestKilledProcessLosesNothing(t *testing.T) {
 // and others are judged.
 func TestFileThatKills(t *testing.T) {
 	t.Parallel()
-	data := t.TempDir()
+	onBoth(t, testFileThatKills)
+}
+
+func testFileThatKills(t *testing.T, fresh func(testing.TB) where) {
+	t.Helper()
+	w := fresh(t)
 	for range 3 {
-		err := run(t, data, "die", func(*exec.Cmd, string) {})
+		err := run(t, w, "die", func(*exec.Cmd, string) {})
 		require.ErrorContains(t, err, "exit status 3")
-		require.NoError(t, os.WriteFile(data+"/accepted", nil, 0o600))
+		require.NoError(t, os.WriteFile(w.data+"/accepted", nil, 0o600))
 	}
-	p, err := openPlace(t.Context(), data)
-	require.NoError(t, err)
-	t.Cleanup(func() { assert.NoError(t, p.books.Close()) })
-	f := &fixture{place: p, t: t}
-	f.account, err = p.account(t.Context())
-	require.NoError(t, err)
-	ids, err := p.ledger.Unfinished(t.Context()) // it may have died before it could say so
-	require.NoError(t, err)
-	require.Len(t, ids, 1)
+	f := enter(t, w)
+	var id string // it may have died before it could say so
+	require.NoError(t, f.books.Reader().QueryRowContext(t.Context(), `SELECT id FROM detections`).Scan(&id))
 	f.start(good, options(1))
-	d := f.ended(ids[0])
+	f.inherit()
+	d := f.ended(id)
 	assert.Equal(t, account.Failed, d.State)
 	assert.Equal(t, Abandoned, d.Error)
 	assert.Equal(t, account.Complete, f.ended(f.submit(1)[0]).State)

@@ -16,6 +16,7 @@ import (
 
 	"deepfaked/inference"
 	"deepfaked/internal/account"
+	"deepfaked/internal/postgrestest"
 	"deepfaked/internal/spool"
 	"deepfaked/internal/store"
 	"deepfaked/preprocess"
@@ -23,11 +24,40 @@ import (
 
 func TestMain(m *testing.M) {
 	if data := os.Getenv(victimData); data != "" {
-		fmt.Fprintln(os.Stderr, victim(data, os.Getenv(victimDoes)))
+		fmt.Fprintln(os.Stderr, victim(where{data, os.Getenv(victimDatabase)}, os.Getenv(victimDoes)))
 		os.Exit(1)
 	}
-	goleak.VerifyTestMain(m)
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		postgrestest.Stop()
+		os.Exit(code)
+	}))
 }
+
+// where is a folder for uploads, and the address of the books or nothing for
+// SQLite in that folder.
+type where struct{ data, database string }
+
+// folder has new books in SQLite.
+func folder(t testing.TB) where {
+	t.Helper()
+	return where{t.TempDir(), ""}
+}
+
+// onBoth runs a test with new books of each kind.
+func onBoth(t *testing.T, test func(*testing.T, func(testing.TB) where)) {
+	t.Helper()
+	t.Run("SQLite", func(t *testing.T) {
+		t.Parallel()
+		test(t, folder)
+	})
+	t.Run("PostgreSQL", func(t *testing.T) {
+		t.Parallel()
+		test(t, func(t testing.TB) where { return where{t.TempDir(), postgrestest.Database(t)} })
+	})
+}
+
+// lost is how long a process is silent in tests before it has gone.
+const lost = 600 * time.Millisecond
 
 type detector func(context.Context, inference.Request) (inference.Result, error)
 
@@ -51,25 +81,35 @@ func untilStopped(ctx context.Context, _ inference.Request) (inference.Result, e
 
 // place is a data folder with the books and the spool of one process.
 type place struct {
-	data   string
-	books  *store.Store
-	ledger *account.Ledger
-	spool  *spool.Spool
+	where
+	books   *store.Store
+	process *store.Process
+	ledger  *account.Ledger
+	spool   *spool.Spool
 
 	uploads Uploads // the spool, unless a test says otherwise
 }
 
+func (p *place) close() error { return errors.Join(p.process.Leave(), p.books.Close()) }
+
 // openPlace opens a data folder as a process of its own would.
-func openPlace(ctx context.Context, data string) (*place, error) {
-	p := &place{data: data}
+func openPlace(ctx context.Context, w where) (*place, error) {
+	p := &place{where: w}
+	how := store.DefaultOptions()
+	how.Database, how.Lost = w.database, lost
 	var err error
-	if p.books, err = store.Open(ctx, data, store.DefaultOptions()); err != nil {
+	if p.books, err = store.Open(ctx, w.data, how); err != nil {
 		return nil, err
 	}
-	if p.ledger, err = account.New(p.books, account.DefaultOptions()); err != nil {
+	if p.process, err = p.books.Join(ctx, slog.New(slog.DiscardHandler)); err != nil {
 		return nil, err
 	}
-	p.spool, err = spool.New(spool.Options{Dir: filepath.Join(data, "spool"), Park: filepath.Join(data, "jobs")})
+	opts := account.DefaultOptions()
+	opts.Process = p.process
+	if p.ledger, err = account.New(p.books, opts); err != nil {
+		return nil, err
+	}
+	p.spool, err = spool.New(spool.Options{Dir: filepath.Join(w.data, "spool"), Park: filepath.Join(w.data, "jobs")})
 	p.uploads = p.spool
 	return p, err
 }
@@ -77,7 +117,7 @@ func openPlace(ctx context.Context, data string) (*place, error) {
 // runner makes a runner that has not been started.
 func (p *place) runner(ctx context.Context, d detector, opts Options) (*Runner, error) {
 	return New(ctx, Deps{
-		Detector: d, Books: p.ledger, Store: p.books, Uploads: p.uploads, Logger: slog.New(slog.DiscardHandler),
+		Detector: d, Books: p.ledger, Store: p.books, Process: p.process, Uploads: p.uploads, Logger: slog.New(slog.DiscardHandler),
 		Sentence: func(err error) string { return "said " + err.Error() },
 	}, opts)
 }
@@ -125,16 +165,39 @@ func options(workers int) Options {
 	}
 }
 
-func setup(t *testing.T, d detector, opts Options) *fixture {
+func setup(t *testing.T, w where, d detector, opts Options) *fixture {
 	t.Helper()
-	p, err := openPlace(t.Context(), t.TempDir())
+	f := enter(t, w)
+	f.start(d, opts)
+	return f
+}
+
+// enter opens a place as a process does, and starts nothing.
+func enter(t *testing.T, w where) *fixture {
+	t.Helper()
+	p, err := openPlace(t.Context(), w)
 	require.NoError(t, err)
-	t.Cleanup(func() { assert.NoError(t, p.books.Close()) })
+	t.Cleanup(func() { assert.NoError(t, p.close()) })
 	f := &fixture{place: p, t: t}
 	f.account, err = p.account(t.Context())
 	require.NoError(t, err)
-	f.start(d, opts)
 	return f
+}
+
+// inherit takes up what others left until the test ends, as a service does.
+func (f *fixture) inherit() {
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	f.t.Cleanup(func() { cancel(); <-done })
+	jobs := f.jobs
+	go func() {
+		defer close(done)
+		for ; ctx.Err() == nil; <-time.After(50 * time.Millisecond) {
+			if err := jobs.Recover(ctx); ctx.Err() == nil {
+				assert.NoError(f.t, err)
+			}
+		}
+	}()
 }
 
 // start has another runner take the place of the one before.
@@ -195,4 +258,13 @@ func (f *fixture) empty() {
 		assert.Zero(c, files)
 		assert.Zero(c, size)
 	}, 10*time.Second, 5*time.Millisecond)
+}
+
+// swept removes what processes left that were killed while they accepted, and
+// waits until no upload is left.
+func (f *fixture) swept() {
+	f.t.Helper()
+	_, err := f.jobs.sweep(f.t.Context(), 0)
+	require.NoError(f.t, err)
+	f.empty()
 }

@@ -2,23 +2,23 @@ package job
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"time"
 
 	"github.com/riverqueue/river"
-	"github.com/riverqueue/river/riverdriver/riversqlite"
-	"github.com/riverqueue/river/rivermigrate"
 	"github.com/riverqueue/river/rivertype"
 
 	"deepfaked/inference"
-	"deepfaked/internal/store"
 	"deepfaked/preprocess"
 )
 
 // keepJobs is how long a finished job is remembered, for an operator who looks
 // into the table. Its result is in the books.
 const keepJobs = time.Hour
+
+// cooldown is the least time between two looks for jobs, each of which takes as
+// many as there are free workers.
+const cooldown = 10 * time.Millisecond
 
 // detection is what the queue holds of a submission.
 type detection struct {
@@ -41,26 +41,15 @@ func newDetection(t Task) detection {
 	}
 }
 
-// Migrate brings the queue's tables in the books' database up to date. New does
-// it, too.
-func Migrate(ctx context.Context, books *store.Store) error {
-	migrator, err := rivermigrate.New(riversqlite.New(books.Writer()), &rivermigrate.Config{Logger: slog.New(slog.DiscardHandler)})
-	if err == nil {
-		_, err = migrator.Migrate(ctx, rivermigrate.DirectionUp, nil)
-	}
-	if err != nil {
-		return fmt.Errorf("jobs: make the tables of the queue: %w", err)
-	}
-	return nil
-}
-
 func (r *Runner) config() *river.Config {
 	workers := river.NewWorkers()
 	river.AddWorker(workers, &worker{runner: r})
 	c := &river.Config{
+		ID:                          r.deps.Process.ID(),
 		CompletedJobRetentionPeriod: keepJobs,
 		CancelledJobRetentionPeriod: keepJobs,
 		DiscardedJobRetentionPeriod: keepJobs,
+		FetchCooldown:               cooldown,
 		JobTimeout:                  -1, // each attempt has a deadline of its own
 		Logger:                      slog.New(quiet{r.deps.Logger.Handler()}),
 		MaxAttempts:                 r.opts.Attempts,

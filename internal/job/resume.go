@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"deepfaked/internal/account"
 	"deepfaked/internal/store"
 )
 
@@ -18,97 +17,84 @@ const (
 	Interrupted = "The service was restarted before the analysis finished; submit the file again."
 )
 
-// resume takes up what an earlier process left: jobs that it was running wait
-// again, unless they have had all their attempts; detections whose job is gone
-// have failed, and uploads that belong to no job are removed.
+// resume takes up what earlier processes left. An upload without a job is that of
+// one that was killed in between, when no other process can have it.
 func (r *Runner) resume(ctx context.Context) error {
-	var waits map[string]bool
-	err := r.deps.Store.Write(ctx, func(tx *store.Tx) error {
-		if err := release(ctx, tx); err != nil {
+	shared := r.opts.Shared || r.deps.Store.Postgres() != nil
+	if err := r.Recover(ctx); err != nil || shared {
+		return err
+	}
+	_, err := r.sweep(ctx, 0)
+	return err
+}
+
+// Recover takes up what processes left that are no longer at work: jobs that they
+// were running wait again, unless they have had all their attempts, and detections
+// that no job works for have failed. It can run at any time.
+func (r *Runner) Recover(ctx context.Context) error {
+	var again int64
+	var lost map[string]string
+	err := r.deps.Process.Inherit(ctx, func(tx *store.Tx) (err error) {
+		if again, err = r.release(ctx, tx); err != nil {
 			return err
 		}
-		var err error
-		waits, err = remembered(ctx, tx)
+		lost, err = findLost(ctx, tx)
 		return err
 	})
 	if err != nil {
-		return err
+		return fmt.Errorf("take up the jobs of other processes: %w", err)
 	}
-	failed, err := r.failTheRest(ctx, waits)
-	if err != nil {
-		return err
-	}
-	removed := 0
-	if !r.opts.Shared {
-		if removed, err = r.sweep(ctx, 0); err != nil {
-			return err
+	for id, message := range lost {
+		if err := r.conclude(ctx, id, r.deps.Books.Fail(ctx, id, message)); err != nil {
+			return fmt.Errorf("fail %s: %w", id, err)
 		}
 	}
-	waiting := 0
-	for _, yes := range waits {
-		if yes {
-			waiting++
-		}
-	}
-	if waiting+failed+removed > 0 {
-		r.deps.Logger.Info("took up the jobs of an earlier process", "waiting", waiting, "failed", failed, "uploads_removed", removed)
+	if again > 0 || len(lost) > 0 {
+		r.deps.Logger.Warn("took up the jobs that other processes left", "again", again, "failed", len(lost))
 	}
 	return nil
 }
 
-// release gives back what nobody is running: the process that was has ended. An
+// release gives back what nobody is running: the process that was has gone. An
 // attempt that it began counts, or a file that ends its process would do so for
-// ever.
-func release(ctx context.Context, tx *store.Tx) error {
-	_, spent := tx.ExecContext(ctx, `
-		UPDATE river_job SET state = 'discarded', finalized_at = strftime('%Y-%m-%d %H:%M:%f', 'now')
-		WHERE state = 'running' AND attempt >= max_attempts`)
-	_, again := tx.ExecContext(ctx, `
-		UPDATE river_job SET state = 'available', scheduled_at = strftime('%Y-%m-%d %H:%M:%f', 'now')
-		WHERE state = 'running'`)
-	return errors.Join(spent, again)
+// ever. It returns how many wait again.
+func (r *Runner) release(ctx context.Context, tx *store.Tx) (int64, error) {
+	left := `state = 'running' AND ` + r.words.holder + ` NOT IN (` + r.deps.Store.AtWork() + `)`
+	_, err := tx.ExecContext(ctx, `
+		UPDATE river_job SET state = 'discarded', finalized_at = `+r.words.now+`
+		WHERE attempt >= max_attempts AND `+left)
+	if err != nil {
+		return 0, err
+	}
+	again, err := tx.ExecContext(ctx, `
+		UPDATE river_job SET state = 'available', scheduled_at = `+r.words.now+` WHERE `+left)
+	if err != nil {
+		return 0, err
+	}
+	return again.RowsAffected()
 }
 
-// remembered says of each detection that the queue has a job for, or had of late,
-// whether it waits to be run.
-func remembered(ctx context.Context, tx *store.Tx) (waits map[string]bool, err error) {
+// findLost finds the detections that no job works for, and what to say of each.
+func findLost(ctx context.Context, tx *store.Tx) (lost map[string]string, err error) {
 	rows, err := tx.QueryContext(ctx, `
-		SELECT json_extract(args, '$.id'), state IN ('available', 'retryable', 'scheduled') FROM river_job`)
+		SELECT id, id IN (SELECT args->>'id' FROM river_job) FROM detections
+		WHERE state = 'processing' AND mode = 'async'
+		AND id NOT IN (SELECT args->>'id' FROM river_job WHERE state IN `+unfinished+`)`)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
-	waits = map[string]bool{}
+	lost = map[string]string{}
 	for rows.Next() {
 		var id string
-		var yes bool
-		if err := rows.Scan(&id, &yes); err != nil {
+		var known bool
+		if err := rows.Scan(&id, &known); err != nil {
 			return nil, err
 		}
-		waits[id] = yes
-	}
-	return waits, rows.Err()
-}
-
-// failTheRest fails the detections that no job works for.
-func (r *Runner) failTheRest(ctx context.Context, waits map[string]bool) (n int, err error) {
-	ids, err := r.deps.Books.Unfinished(ctx)
-	if err != nil {
-		return 0, err
-	}
-	for _, id := range ids {
-		yes, known := waits[id]
-		if yes {
-			continue
-		}
-		message := Interrupted
+		lost[id] = Interrupted
 		if known {
-			message = Abandoned
+			lost[id] = Abandoned
 		}
-		if err := r.deps.Books.Fail(ctx, id, message); err != nil && !errors.Is(err, account.ErrComplete) {
-			return n, fmt.Errorf("fail %s: %w", id, err)
-		}
-		n++
 	}
-	return n, nil
+	return lost, rows.Err()
 }

@@ -2,14 +2,10 @@ package job
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"log/slog"
 	"sync/atomic"
-
-	"github.com/riverqueue/river"
-	"github.com/riverqueue/river/riverdriver/riversqlite"
 
 	"deepfaked/inference"
 	"deepfaked/internal/account"
@@ -23,7 +19,6 @@ type Books interface {
 	Reserve(ctx context.Context, a account.Account, s account.Submission, also ...account.Step) error
 	Settle(ctx context.Context, id string, o account.Outcome, also ...account.Step) (account.Detection, error)
 	Fail(ctx context.Context, id, message string, also ...account.Step) error
-	Unfinished(ctx context.Context) ([]string, error)
 }
 
 // ErrClosed says that the runner takes no more work.
@@ -35,6 +30,7 @@ type Deps struct {
 	Detector Detector
 	Books    Books
 	Store    *store.Store // the books', in which the queue lies
+	Process  *store.Process
 	Uploads  Uploads
 	// Sentence words an error for the client, as a synchronous call would.
 	Sentence func(error) string
@@ -42,8 +38,8 @@ type Deps struct {
 }
 
 func (d Deps) validate() error {
-	if d.Detector == nil || d.Books == nil || d.Store == nil || d.Uploads == nil || d.Sentence == nil || d.Logger == nil {
-		return errors.New("jobs: detector, books, store, uploads, sentence and logger must be set")
+	if d.Detector == nil || d.Books == nil || d.Store == nil || d.Process == nil || d.Uploads == nil || d.Sentence == nil || d.Logger == nil {
+		return errors.New("jobs: detector, books, store, process, uploads, sentence and logger must be set")
 	}
 	return nil
 }
@@ -53,7 +49,8 @@ func (d Deps) validate() error {
 type Runner struct {
 	deps     Deps
 	opts     Options
-	queue    *river.Client[*sql.Tx]
+	queue    queue
+	words    words
 	bell     bell
 	left     leftovers
 	started  atomic.Bool
@@ -62,7 +59,7 @@ type Runner struct {
 }
 
 // New brings the queue's tables up to date, for which the caller must hold the
-// data folder's claim. It runs nothing before Start. The caller ends it with
+// data folder's claim where they are in SQLite. It runs nothing before Start. The caller ends it with
 // Close.
 func New(ctx context.Context, deps Deps, opts Options) (*Runner, error) {
 	if err := opts.Validate(); err != nil {
@@ -71,15 +68,14 @@ func New(ctx context.Context, deps Deps, opts Options) (*Runner, error) {
 	if err := deps.validate(); err != nil {
 		return nil, err
 	}
-	r := &Runner{deps: deps, opts: opts, bell: newBell()}
+	r := &Runner{deps: deps, opts: opts, words: wordsOf(deps.Store), bell: newBell()}
 	if err := Migrate(ctx, deps.Store); err != nil {
 		return nil, err
 	}
-	queue, err := river.NewClient(&driver{riversqlite.New(deps.Store.Writer()), r.bell}, r.config())
-	if err != nil {
+	var err error
+	if r.queue, err = openQueue(deps.Store, r.bell, r.config()); err != nil {
 		return nil, fmt.Errorf("jobs: %w", err)
 	}
-	r.queue = queue
 	return r, nil
 }
 
@@ -111,19 +107,17 @@ func (r *Runner) insert(ctx context.Context, tx *store.Tx, t Task) error {
 	if n >= r.opts.Queue {
 		return &inference.SaturatedError{RetryAfter: r.opts.RetryAfter}
 	}
-	_, err = r.queue.InsertTx(ctx, tx.SQL(), newDetection(t), nil)
-	if err != nil {
+	if err := r.queue.insert(ctx, tx, newDetection(t)); err != nil {
 		return fmt.Errorf("queue a job: %w", err)
 	}
 	return nil
 }
 
-// Start ends what can't go on, takes up what an earlier process left, and runs
-// jobs until Close. It must be called at most once, while no other process runs
-// jobs from the same folder.
+// Start ends what can't go on, takes up what earlier processes left, and runs
+// jobs until Close. It must be called at most once.
 func (r *Runner) Start(ctx context.Context) error {
 	if err := r.resume(ctx); err != nil {
-		return fmt.Errorf("take up the jobs of an earlier process: %w", err)
+		return err
 	}
 	if r.opts.Workers == 0 || r.closed.Load() {
 		return nil

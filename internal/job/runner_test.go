@@ -19,6 +19,11 @@ import (
 
 func TestJobsEndInTheBooks(t *testing.T) {
 	t.Parallel()
+	onBoth(t, testJobsEndInTheBooks)
+}
+
+func testJobsEndInTheBooks(t *testing.T, fresh func(testing.TB) where) {
+	t.Helper()
 	for name, c := range map[string]struct {
 		detect detector
 		failed string // the sentence; empty: it succeeds
@@ -44,7 +49,7 @@ func TestJobsEndInTheBooks(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			calls := atomic.Int64{}
-			f := setup(t, func(ctx context.Context, r inference.Request) (inference.Result, error) {
+			f := setup(t, fresh(t), func(ctx context.Context, r inference.Request) (inference.Result, error) {
 				calls.Add(1)
 				return c.detect(ctx, r)
 			}, options(1))
@@ -67,9 +72,14 @@ func TestJobsEndInTheBooks(t *testing.T) {
 // The detector is given what was submitted, with background priority.
 func TestRequest(t *testing.T) {
 	t.Parallel()
+	onBoth(t, testRequest)
+}
+
+func testRequest(t *testing.T, fresh func(testing.TB) where) {
+	t.Helper()
 	got := make(chan inference.Request, 1)
 	content := make(chan string, 1)
-	f := setup(t, func(ctx context.Context, r inference.Request) (inference.Result, error) {
+	f := setup(t, fresh(t), func(ctx context.Context, r inference.Request) (inference.Result, error) {
 		text, _ := io.ReadAll(r.File)
 		got <- r
 		content <- string(text)
@@ -94,8 +104,13 @@ func TestRequest(t *testing.T) {
 // What passes by itself costs a job nothing but time.
 func TestAnotherAttemptSucceeds(t *testing.T) {
 	t.Parallel()
+	onBoth(t, testAnotherAttemptSucceeds)
+}
+
+func testAnotherAttemptSucceeds(t *testing.T, fresh func(testing.TB) where) {
+	t.Helper()
 	calls := atomic.Int64{}
-	f := setup(t, func(ctx context.Context, r inference.Request) (inference.Result, error) {
+	f := setup(t, fresh(t), func(ctx context.Context, r inference.Request) (inference.Result, error) {
 		switch calls.Add(1) {
 		case 1:
 			return inference.Result{}, errors.New("no room on the disk")
@@ -112,10 +127,15 @@ func TestAnotherAttemptSucceeds(t *testing.T) {
 
 func TestQueueIsBounded(t *testing.T) {
 	t.Parallel()
+	onBoth(t, testQueueIsBounded)
+}
+
+func testQueueIsBounded(t *testing.T, fresh func(testing.TB) where) {
+	t.Helper()
 	started, release := make(chan struct{}, 9), make(chan struct{})
 	opts := options(2)
 	opts.Queue = 1
-	f := setup(t, func(ctx context.Context, r inference.Request) (inference.Result, error) {
+	f := setup(t, fresh(t), func(ctx context.Context, r inference.Request) (inference.Result, error) {
 		started <- struct{}{}
 		<-release
 		return good(ctx, r)
@@ -145,7 +165,7 @@ func TestQueueIsBounded(t *testing.T) {
 // be forgotten: they were Go's own text once, zone and monotonic clock included.
 func TestTimesAreComparable(t *testing.T) {
 	t.Parallel()
-	f := setup(t, good, options(1))
+	f := setup(t, where{t.TempDir(), ""}, good, options(1))
 	f.ended(f.submit(1)[0])
 	age := -1.0
 	require.NoError(t, f.books.Reader().QueryRowContext(t.Context(),
@@ -157,7 +177,12 @@ func TestTimesAreComparable(t *testing.T) {
 // the job.
 func TestNoRoom(t *testing.T) {
 	t.Parallel()
-	f := setup(t, good, options(1))
+	onBoth(t, testNoRoom)
+}
+
+func testNoRoom(t *testing.T, fresh func(testing.TB) where) {
+	t.Helper()
+	f := setup(t, fresh(t), good, options(1))
 	f.account.Plan.Scans = 1
 	f.ended(f.submit(1)[0])
 	_, err := f.place.submit(t.Context(), f.jobs, f.account)
@@ -173,10 +198,15 @@ func TestNoRoom(t *testing.T) {
 // runs it, with all its attempts.
 func TestCloseGivesBack(t *testing.T) {
 	t.Parallel()
+	onBoth(t, testCloseGivesBack)
+}
+
+func testCloseGivesBack(t *testing.T, fresh func(testing.TB) where) {
+	t.Helper()
 	running := make(chan struct{}, 9)
 	opts := options(2)
 	opts.Attempts = 1
-	f := setup(t, func(ctx context.Context, r inference.Request) (inference.Result, error) {
+	f := setup(t, fresh(t), func(ctx context.Context, r inference.Request) (inference.Result, error) {
 		running <- struct{}{}
 		return untilStopped(ctx, r)
 	}, opts)
@@ -204,9 +234,14 @@ func TestCloseGivesBack(t *testing.T) {
 
 func TestDeadlineOfOneJob(t *testing.T) {
 	t.Parallel()
+	onBoth(t, testDeadlineOfOneJob)
+}
+
+func testDeadlineOfOneJob(t *testing.T, fresh func(testing.TB) where) {
+	t.Helper()
 	opts := options(1)
 	opts.Deadline = 20 * time.Millisecond
-	f := setup(t, untilStopped, opts)
+	f := setup(t, fresh(t), untilStopped, opts)
 	d := f.ended(f.submit(1)[0])
 	assert.Equal(t, account.Failed, d.State)
 	assert.Contains(t, d.Error, context.DeadlineExceeded.Error())
@@ -216,11 +251,16 @@ func TestDeadlineOfOneJob(t *testing.T) {
 // What an earlier process left that no job belongs to.
 func TestLeftBehind(t *testing.T) {
 	t.Parallel()
-	f := setup(t, good, Options{Workers: 0, Queue: 9, Attempts: 3, Retry: time.Second, Deadline: time.Minute, RetryAfter: time.Second})
+	onBoth(t, testLeftBehind)
+}
+
+func testLeftBehind(t *testing.T, fresh func(testing.TB) where) {
+	t.Helper()
+	f := setup(t, fresh(t), good, Options{Workers: 0, Queue: 9, Attempts: 3, Retry: time.Second, Deadline: time.Minute, RetryAfter: time.Second})
 	waits := f.submit(1)[0]
 	s, orphan, err := f.task(f.account)
 	require.NoError(t, err)
-	require.NoError(t, orphan.File.Park(orphan.ID)) // killed between the upload and the books
+	require.NoError(t, f.spool.Park(t.Context(), orphan.ID, orphan.File)) // killed between the upload and the books
 	require.NoError(t, orphan.File.Close())
 	s.ID = account.NewDetectionID()
 	require.NoError(t, f.ledger.Reserve(t.Context(), f.account, s)) // by a version that kept jobs in memory
@@ -229,17 +269,31 @@ func TestLeftBehind(t *testing.T) {
 	require.NoError(t, f.jobs.Close(t.Context()))
 
 	f.start(good, options(1))
+	f.inherit()
 	assert.Equal(t, account.Complete, f.ended(waits).State)
 	assert.Equal(t, Interrupted, f.ended(s.ID).Error)
 	assert.Contains(t, f.ended(lost).Error, spool.ErrLost.Error())
 	f.used(1)
-	f.empty()
+	if f.database != "" { // another process may be about to queue its job
+		_, err := f.jobs.Sweep(t.Context())
+		require.NoError(t, err)
+		parked, err := f.spool.Parked(t.Context())
+		require.NoError(t, err)
+		require.Len(t, parked, 1)
+		assert.Equal(t, orphan.ID, parked[0].Name)
+	}
+	f.swept()
 }
 
 // A result that comes when nobody wants it any more is not charged.
 func TestLateResult(t *testing.T) {
 	t.Parallel()
-	f := setup(t, good, options(1))
+	onBoth(t, testLateResult)
+}
+
+func testLateResult(t *testing.T, fresh func(testing.TB) where) {
+	t.Helper()
+	f := setup(t, fresh(t), good, options(1))
 	ctx, cancel := context.WithCancel(t.Context())
 	_, task, err := f.task(f.account)
 	require.NoError(t, err)
@@ -267,5 +321,5 @@ func TestOptions(t *testing.T) {
 		assert.ErrorContains(t, err, "jobs: "+name, name)
 	}
 	_, err := New(t.Context(), Deps{}, DefaultOptions())
-	assert.ErrorContains(t, err, "detector, books, store, uploads")
+	assert.ErrorContains(t, err, "detector, books, store, process, uploads")
 }

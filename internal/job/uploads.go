@@ -103,7 +103,7 @@ func (r *Runner) sweep(ctx context.Context, age time.Duration) (n int, err error
 		return 0, err
 	}
 	// Asked after the list: what is in it by now has a job, or never gets one.
-	wanted, err := r.deps.Books.Unfinished(ctx)
+	wanted, err := r.wanted(ctx)
 	if err != nil {
 		return 0, err
 	}
@@ -118,6 +118,23 @@ func (r *Runner) sweep(ctx context.Context, age time.Duration) (n int, err error
 		n++
 	}
 	return n, nil
+}
+
+// wanted are the detections whose job is not finished.
+func (r *Runner) wanted(ctx context.Context) (ids []string, err error) {
+	rows, err := r.deps.Store.Reader().QueryContext(ctx, `SELECT args->>'id' FROM river_job WHERE state IN `+unfinished)
+	if err != nil {
+		return nil, fmt.Errorf("list the jobs that wait: %w", err)
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		ids = append(ids, id)
+	}
+	return ids, rows.Err()
 }
 
 // parkedSince finds uploads that are at least that old. What we did not name is

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/riverqueue/river"
-	"github.com/riverqueue/river/riverdriver/riversqlite"
 	"github.com/riverqueue/river/rivertype"
 
 	"deepfaked/inference"
@@ -32,12 +31,17 @@ func (w *worker) Work(ctx context.Context, j *river.Job[detection]) (err error) 
 	end := Failed
 	defer func(began time.Time) { r.attempted(j, began, end, err) }(time.Now())
 	outcome, err := r.attempt(ctx, j.Args)
+	if err == nil {
+		end = Complete
+		return r.settle(ctx, j, outcome)
+	}
+	if errors.Is(r.decides(context.WithoutCancel(ctx), r.deps.Store.Reader(), j), account.ErrSuperseded) {
+		end = Returned
+		return r.superseded(j, err)
+	}
 	var busy *inference.SaturatedError
 	wait, waits := waitFor(j, err)
 	switch {
-	case err == nil:
-		end = Complete
-		return r.settle(ctx, j, outcome)
 	case r.stopping.Load() && errors.Is(err, context.Canceled):
 		end = Returned
 		return river.JobSnooze(0)
@@ -93,7 +97,7 @@ func (r *Runner) judge(ctx context.Context, t Task) (o account.Outcome, err erro
 // settle stores the outcome and ends the job in one transaction, so that it is
 // counted once however often it was tried.
 func (r *Runner) settle(ctx context.Context, j *river.Job[detection], o account.Outcome) error {
-	_, err := r.deps.Books.Settle(ctx, j.Args.ID, o, ended(ctx, j))
+	_, err := r.deps.Books.Settle(ctx, j.Args.ID, o, r.ended(ctx, j))
 	return r.conclude(ctx, j.Args.ID, err)
 }
 
@@ -103,17 +107,26 @@ func (r *Runner) fail(ctx context.Context, j *river.Job[detection], err error) e
 	if media := (*preprocess.Error)(nil); errors.As(err, &media) {
 		level = slog.LevelInfo // the file's fault
 	}
+	failed := r.deps.Books.Fail(ctx, j.Args.ID, r.deps.Sentence(err), func(ctx context.Context, tx *store.Tx) error {
+		if err := tx.Lock(ctx, "river_job", j.ID); err != nil {
+			return err
+		}
+		return r.decides(ctx, tx, j)
+	}, r.ended(ctx, j))
+	if errors.Is(failed, account.ErrSuperseded) {
+		return r.superseded(j, err)
+	}
 	r.deps.Logger.Log(ctx, level, "job failed", "request_id", j.Args.RequestID, "detection", j.Args.ID, "error", err)
-	return r.conclude(ctx, j.Args.ID, r.deps.Books.Fail(ctx, j.Args.ID, r.deps.Sentence(err), ended(ctx, j)))
+	return r.conclude(ctx, j.Args.ID, failed)
 }
 
 // ended ends the job in the transaction of its result. The ledger may repeat that
 // much later, when the job is no longer running: then it will be run again, and
 // find its result there.
-func ended(ctx context.Context, j *river.Job[detection]) account.Step {
+func (r *Runner) ended(ctx context.Context, j *river.Job[detection]) account.Step {
 	ctx = context.WithoutCancel(ctx) // it knows the queue
 	return func(_ context.Context, tx *store.Tx) error {
-		_, err := river.JobCompleteTx[*riversqlite.Driver](ctx, tx.SQL(), j)
+		err := r.queue.complete(ctx, tx, j)
 		if errors.Is(err, rivertype.ErrNotFound) {
 			return nil
 		}

@@ -1,10 +1,9 @@
 package store
 
 import (
-	"io/fs"
+	"slices"
 	"sync"
 	"testing"
-	"testing/fstest"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -17,78 +16,80 @@ func version(t *testing.T, s *Store) int {
 	return n
 }
 
-func TestMigrateOnce(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	names, err := fs.Glob(migrations, "migrations/*.sql")
-	require.NoError(t, err)
-	for range 2 {
-		s := open(t, dir)
-		assert.Equal(t, len(names), version(t, s))
+// published is what this version knows of a database's history.
+func (b backend) published() []migration {
+	if b.opts.Database != "" {
+		return postgresMigrations()
 	}
+	return sqliteMigrations()
 }
 
-// Processes that are started at the same time on a new folder must all come up.
-// On a machine of many cores one of eight was told at once that the database is
+func TestMigrateOnce(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, b backend) {
+		for range 2 {
+			assert.Equal(t, len(b.published()), version(t, b.open(t)))
+		}
+	})
+}
+
+// Processes that are started at the same time on a new database must all come up.
+// On a machine of many cores one of eight was told at once that SQLite's is
 // locked, whatever the busy timeout: both had begun to switch it to WAL.
 func TestMigrateInParallel(t *testing.T) {
 	t.Parallel()
-	for range 4 {
-		dir := t.TempDir()
-		var group sync.WaitGroup
-		for range 8 {
-			group.Go(func() {
-				s, err := Open(t.Context(), dir, DefaultOptions())
-				if assert.NoError(t, err) {
-					assert.NoError(t, s.Close())
-				}
-			})
-		}
-		group.Wait()
+	for range 3 {
+		onBoth(t, func(t *testing.T, b backend) {
+			var group sync.WaitGroup
+			for range 8 {
+				group.Go(func() {
+					s, err := Open(t.Context(), b.dir, b.opts)
+					if assert.NoError(t, err) {
+						assert.NoError(t, s.Close())
+					}
+				})
+			}
+			group.Wait()
+		})
 	}
 }
 
 func TestRefuseANewerSchema(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	s := open(t, dir)
-	known := version(t, s)
-	_, err := s.writer.ExecContext(t.Context(), `INSERT INTO migrations (version, name) VALUES (99, 'future')`)
-	require.NoError(t, err)
-
-	_, err = Open(t.Context(), dir, DefaultOptions())
-	var newer *NewerSchemaError
-	require.ErrorAs(t, err, &newer)
-	assert.Equal(t, NewerSchemaError{Found: 99, Known: known}, *newer)
-	assert.ErrorContains(t, err, "run the newer deepfaked")
-	assert.ErrorContains(t, err, dir)
+	onBoth(t, func(t *testing.T, b backend) {
+		s := b.open(t)
+		known := version(t, s)
+		require.NoError(t, s.Write(t.Context(), func(tx *Tx) error {
+			_, err := tx.ExecContext(t.Context(), `INSERT INTO migrations (version, name) VALUES (99, 'future')`)
+			return err
+		}))
+		_, err := Open(t.Context(), b.dir, b.opts)
+		var newer *NewerSchemaError
+		require.ErrorAs(t, err, &newer)
+		assert.Equal(t, NewerSchemaError{Found: 99, Known: known}, *newer)
+		assert.ErrorContains(t, err, "run the newer deepfaked")
+		assert.ErrorContains(t, err, b.dir)
+	})
 }
 
+// All or nothing: a script that fails half way leaves the schema as it was.
 func TestMigrateForwards(t *testing.T) {
 	t.Parallel()
-	s := open(t, t.TempDir())
-	files := fstest.MapFS{}
-	names, err := fs.Glob(migrations, "migrations/*.sql")
-	require.NoError(t, err)
-	for _, name := range names {
-		files[name] = &fstest.MapFile{} // has been applied: not read again
-	}
-	next := len(names) + 1
-	files["migrations/0002_next.sql"] = &fstest.MapFile{Data: []byte(`CREATE TABLE next (x INTEGER); CREATE TABLE more (x INTEGER);`)}
-	require.Equal(t, 2, next, "name the file of this test after the next migration")
-	require.NoError(t, migrate(t.Context(), s.writer, files, DefaultOptions()))
-	assert.Equal(t, next, version(t, s))
-
-	// All or nothing: a script that fails half way leaves the schema as it was.
-	files["migrations/0003_broken.sql"] = &fstest.MapFile{Data: []byte(`CREATE TABLE half (x INTEGER); CREATE TABEL;`)}
-	require.ErrorContains(t, migrate(t.Context(), s.writer, files, DefaultOptions()), "0003_broken.sql")
-	assert.Equal(t, next, version(t, s))
-	_, err = s.writer.ExecContext(t.Context(), `SELECT * FROM half`)
-	require.ErrorContains(t, err, "no such table")
-
-	delete(files, "migrations/0003_broken.sql")
-	files["migrations/0004_gap.sql"] = &fstest.MapFile{}
-	require.ErrorContains(t, migrate(t.Context(), s.writer, files, DefaultOptions()), "should begin with migrations/0003_")
+	onBoth(t, func(t *testing.T, b backend) {
+		history := []migration{{"0001_first.sql", `CREATE TABLE first (x INTEGER); CREATE TABLE more (x INTEGER);`}}
+		at := func(more ...migration) error {
+			s, err := b.openAt(t.Context(), slices.Concat(history, more))
+			if err != nil {
+				return err
+			}
+			return s.Close()
+		}
+		require.NoError(t, at())
+		require.ErrorContains(t, at(migration{"0002_broken.sql", `CREATE TABLE half (x INTEGER); CREATE TABEL;`}), "0002_broken.sql")
+		require.ErrorContains(t, at(migration{"0003_gap.sql", ""}), "should begin with 0002_")
+		require.NoError(t, at(migration{"0002_whole.sql", `CREATE TABLE half (x INTEGER)`}), "nothing was left of the broken one")
+		require.Error(t, at(), "there is no way back")
+	})
 }
 
 // Open migrated before anything was claimed: a newer `serve`, refused because an
@@ -96,18 +97,18 @@ func TestMigrateForwards(t *testing.T) {
 // under the older one's feet.
 func TestAnOlderSchemaIsLeftToTheClaimant(t *testing.T) {
 	t.Parallel()
-	dir, files := t.TempDir(), fstest.MapFS{"migrations/0001_first.sql": {Data: []byte(`CREATE TABLE first (x INTEGER);`)}}
+	dir, history := t.TempDir(), []migration{{"0001_first.sql", `CREATE TABLE first (x INTEGER);`}}
 	plain := DefaultOptions()
 	plain.Migrate = false
-	old, err := openAt(t.Context(), dir, plain, files)
+	old, err := openSQLite(t.Context(), dir, plain, history)
 	require.NoError(t, err, "there is nobody to disturb in a new folder")
 	t.Cleanup(func() { assert.NoError(t, old.Close()) })
-	again, err := openAt(t.Context(), dir, plain, files)
+	again, err := openSQLite(t.Context(), dir, plain, history)
 	require.NoError(t, err, "nothing is to be done")
 	require.NoError(t, again.Close())
 
-	files["migrations/0002_second.sql"] = &fstest.MapFile{Data: []byte(`CREATE TABLE second (x INTEGER);`)}
-	_, err = openAt(t.Context(), dir, plain, files)
+	history = append(history, migration{"0002_second.sql", `CREATE TABLE second (x INTEGER);`})
+	_, err = openSQLite(t.Context(), dir, plain, history)
 	var older *OlderSchemaError
 	require.ErrorAs(t, err, &older)
 	assert.Equal(t, OlderSchemaError{Found: 1, Known: 2}, *older)
@@ -115,7 +116,7 @@ func TestAnOlderSchemaIsLeftToTheClaimant(t *testing.T) {
 	require.ErrorContains(t, err, dir)
 	assert.Equal(t, 1, version(t, old))
 
-	claimed, err := openAt(t.Context(), dir, DefaultOptions(), files)
+	claimed, err := openSQLite(t.Context(), dir, DefaultOptions(), history)
 	require.NoError(t, err)
 	require.NoError(t, claimed.Close())
 	assert.Equal(t, 2, version(t, old))

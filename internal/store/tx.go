@@ -12,8 +12,21 @@ import (
 // therefore be constants.
 type Tx struct {
 	tx       *sql.Tx
-	compiled *statements
-	missed   []string // texts to compile once the connection is free
+	conn     *sql.Conn   // of PostgreSQL, whose driver compiles by itself
+	compiled *statements // of SQLite
+	missed   []string    // texts to compile once the connection is free
+}
+
+// Lock keeps the other transactions that lock the row of table with this id
+// waiting until this one ends. On SQLite they all wait anyway. A row that is not
+// there is no error. The table is one of the schema's, never input.
+func (t *Tx) Lock(ctx context.Context, table string, id any) error {
+	if t.conn == nil {
+		return nil
+	}
+	// The row's key stays free for the references that others add to it.
+	_, err := t.tx.ExecContext(ctx, "SELECT FROM "+table+" WHERE id = $1 FOR NO KEY UPDATE", id)
+	return err
 }
 
 // ExecContext runs one statement, or several where there are no arguments.
@@ -47,6 +60,9 @@ func (t *Tx) SQL() *sql.Tx { return t.tx }
 
 // statement is the compiled query, or nil the first time.
 func (t *Tx) statement(ctx context.Context, query string) *sql.Stmt {
+	if t.compiled == nil {
+		return nil
+	}
 	if s, ok := t.compiled.Load(query); ok {
 		return t.tx.StmtContext(ctx, s.(*sql.Stmt))
 	}

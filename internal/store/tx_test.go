@@ -31,7 +31,7 @@ func TestStatementsAreKept(t *testing.T) {
 		group.Go(func() { assert.NoError(t, run(insert, i)) })
 	}
 	group.Wait()
-	_, kept := s.compiled.Load(insert)
+	_, kept := s.engine.(*sqliteEngine).compiled.Load(insert)
 	assert.True(t, kept)
 	require.ErrorContains(t, run(insert, 7), "UNIQUE")
 	require.NoError(t, run(insert, 99))

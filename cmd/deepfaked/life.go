@@ -1,0 +1,111 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+)
+
+// serve answers requests and runs jobs until ctx ends, and then lets what runs
+// come to its end within the drain time. A service that can't judge stays to say
+// so to who asks; nobody asks a worker, which returns the error.
+func (s *service) serve(ctx context.Context) error {
+	running, stop := context.WithCancel(ctx)
+	defer stop()
+	var background sync.WaitGroup
+	broken := make(chan error, 1)
+	background.Go(func() {
+		if err := s.start(running); err != nil && s.server == nil {
+			broken <- err
+		}
+	})
+	background.Go(func() { s.retain(running) })
+	background.Go(func() { s.tend(running) })
+	ended := make(chan time.Time, 1)
+	defer context.AfterFunc(ctx, func() {
+		ended <- time.Now()
+		s.logger.Info("stopping", "drain", s.cfg.Drain.String())
+	})()
+	var err error
+	if s.server != nil {
+		err = s.server.Serve(ctx)
+	} else {
+		select {
+		case <-ctx.Done():
+		case err = <-broken:
+		}
+	}
+	stop()
+	background.Wait()
+	left := s.cfg.Drain
+	if ctx.Err() != nil {
+		left -= time.Since(<-ended)
+	}
+	s.finish(left)
+	return err
+}
+
+// finish lets jobs run for what the requests have left of the drain time.
+func (s *service) finish(left time.Duration) {
+	ctx, cancel := context.WithTimeout(context.Background(), max(left, 0))
+	defer cancel()
+	if err := s.jobs.Close(ctx); err != nil {
+		s.logger.Warn("the drain time was over before all jobs were done; they are taken up again", "error", err)
+	}
+}
+
+// start ends what earlier processes left behind, loads the engine, starts the jobs
+// and declares the service ready, or says why it is not. The error has been logged.
+func (s *service) start(ctx context.Context) error {
+	began := time.Now()
+	e, err := s.open(ctx)
+	unready := "the analysis could not be started; the log of the service says why"
+	if err == nil {
+		s.judge.engine.Store(e)
+		unready = "the jobs could not be started; the log of the service says why"
+		err = s.jobs.Start(ctx)
+	}
+	switch {
+	case ctx.Err() != nil: // told to stop meanwhile
+		return nil
+	case err != nil:
+		s.logger.Error("not ready", "error", err)
+		s.setReady(errors.New(unready))
+		return err
+	}
+	s.setReady(nil)
+	s.logger.Info("ready", "provider", e.provider, "after", time.Since(began).Round(time.Millisecond).String())
+	return nil
+}
+
+// unreadiness says why nothing can be judged yet, or ever; its zero value is ready.
+type unreadiness struct{ error }
+
+func (s *service) setReady(err error) {
+	s.unready.Store(unreadiness{err})
+	if s.server != nil {
+		s.server.SetReady(err)
+	}
+}
+
+// ready says why nothing can be judged.
+func (s *service) ready() error {
+	state, settled := s.unready.Load().(unreadiness)
+	if !settled {
+		return errors.New("the service is starting")
+	}
+	return state.error
+}
+
+func (s *service) open(ctx context.Context) (*engine, error) {
+	if err := s.release(ctx); err != nil {
+		return nil, err
+	}
+	e, err := openEngine(ctx, s.cfg, s.logger, s.metrics)
+	if err != nil {
+		return nil, err
+	}
+	s.onClose(e.Close)
+	return e, nil
+}

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"context"
+	"time"
+)
+
+// retain deletes results and kept uploads whose time has come.
+func (s *service) retain(ctx context.Context) {
+	ticker := time.NewTicker(s.cfg.Retention.Interval)
+	defer ticker.Stop()
+	for {
+		n, err := s.ledger.Purge(ctx, s.cfg.Retention.Results)
+		switch {
+		case ctx.Err() != nil:
+		case err != nil:
+			s.logger.Error("results could not be deleted", "error", err)
+		case n > 0:
+			s.logger.Info("deleted results whose time was over", "detections", n)
+		}
+		if _, err := s.jobs.Sweep(ctx); err != nil && ctx.Err() == nil {
+			s.logger.Error("uploads that no job needs could not be removed", "error", err)
+		}
+		switch n, err := s.uploads.Purge(s.cfg.Retention.Results); {
+		case err != nil:
+			s.logger.Error("kept uploads could not be deleted", "error", err)
+		case n > 0:
+			s.logger.Info("deleted kept uploads whose time was over", "files", n)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
+}
+
+// tendEvery is how soon what was begun and not ended is ended: what this process
+// owes the books after the database has failed, and what others left.
+const tendEvery = 5 * time.Second
+
+// tend ends what was begun and not ended. What fails is tried again; of a failure
+// that lasts, the first is logged.
+func (s *service) tend(ctx context.Context) {
+	ticker := time.NewTicker(tendEvery)
+	defer ticker.Stop()
+	for owed, failing := 0, false; ; {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		if n, _ := s.jobs.Clear(ctx); n > 0 { // that it could not be has been said
+			s.logger.Info("removed uploads that could not be removed when their analysis ended", "uploads", n)
+		}
+		before := owed
+		left, err := s.ledger.Retry(ctx)
+		if owed = left; err == nil && before > 0 {
+			s.logger.Info("wrote down the ends of detections that had failed to be", "detections", before)
+		}
+		if err == nil {
+			err = s.inherit(ctx)
+		}
+		if err != nil && ctx.Err() == nil && (!failing || owed != before) {
+			s.logger.Error("what was begun could not be ended; that is tried again", "detections", owed, "error", err)
+		}
+		failing = err != nil
+	}
+}
+
+// inherit ends what processes left that are no longer at work.
+func (s *service) inherit(ctx context.Context) error {
+	if err := s.release(ctx); err != nil {
+		return err
+	}
+	return s.jobs.Recover(ctx)
+}
+
+// release gives back the places of detections whose clients wait no longer.
+func (s *service) release(ctx context.Context) error {
+	n, err := s.ledger.Recover(ctx)
+	if n > 0 {
+		s.logger.Warn("ended detections whose clients another process left without an answer", "detections", n)
+	}
+	return err
+}

@@ -1,0 +1,105 @@
+package job
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"log/slog"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/riverdriver"
+	"github.com/riverqueue/river/riverdriver/riverpgxv5"
+	"github.com/riverqueue/river/riverdriver/riversqlite"
+	"github.com/riverqueue/river/rivermigrate"
+
+	"deepfaked/internal/store"
+)
+
+// queue is River on one of the two databases.
+type queue interface {
+	Start(ctx context.Context) error
+	Stop(ctx context.Context) error
+	StopAndCancel(ctx context.Context) error
+	// insert and complete do so in the books' transaction. The context of complete
+	// is the one that the job was given.
+	insert(ctx context.Context, tx *store.Tx, d detection) error
+	complete(ctx context.Context, tx *store.Tx, j *river.Job[detection]) error
+}
+
+// client is a queue whose driver knows transactions as T.
+type client[D riverdriver.Driver[T], T any] struct {
+	*river.Client[T]
+
+	within func(tx *store.Tx, do func(T) error) error
+}
+
+func (c *client[D, T]) insert(ctx context.Context, tx *store.Tx, d detection) error {
+	return c.within(tx, func(tx T) error {
+		_, err := c.InsertTx(ctx, tx, d, nil)
+		return err
+	})
+}
+
+func (c *client[D, T]) complete(ctx context.Context, tx *store.Tx, j *river.Job[detection]) error {
+	return c.within(tx, func(tx T) error {
+		_, err := river.JobCompleteTx[D](ctx, tx, j)
+		return err
+	})
+}
+
+// openQueue makes a client that has not been started.
+func openQueue(books *store.Store, b bell, c *river.Config) (queue, error) {
+	if pool := books.Postgres(); pool != nil {
+		return newClient(riverpgxv5.New(pool), c, func(tx *store.Tx, do func(pgx.Tx) error) error { return tx.Postgres(do) })
+	}
+	d := &driver{riversqlite.New(books.SQLite()), b}
+	return newClient(d, c, func(tx *store.Tx, do func(*sql.Tx) error) error { return do(tx.SQL()) })
+}
+
+func newClient[D riverdriver.Driver[T], T any](d D, c *river.Config, within func(*store.Tx, func(T) error) error) (queue, error) {
+	river, err := river.NewClient[T](d, c)
+	if err != nil {
+		return nil, err
+	}
+	return &client[D, T]{river, within}, nil
+}
+
+// Migrate brings the queue's tables in the books' database up to date. New does
+// it, too.
+func Migrate(ctx context.Context, books *store.Store) error {
+	err := books.Alone(ctx, "queue", func() error {
+		if pool := books.Postgres(); pool != nil {
+			return migrate(ctx, riverpgxv5.New(pool))
+		}
+		return migrate(ctx, riversqlite.New(books.SQLite()))
+	})
+	if err != nil {
+		return fmt.Errorf("jobs: make the tables of the queue: %w", err)
+	}
+	return nil
+}
+
+func migrate[T any](ctx context.Context, d riverdriver.Driver[T]) error {
+	migrator, err := rivermigrate.New(d, &rivermigrate.Config{Logger: slog.New(slog.DiscardHandler)})
+	if err == nil {
+		_, err = migrator.Migrate(ctx, rivermigrate.DirectionUp, nil)
+	}
+	return err
+}
+
+// words are what the two databases say differently of the queue's table.
+type words struct {
+	now    string
+	holder string // the process that makes, or made, the last attempt
+}
+
+func wordsOf(books *store.Store) words {
+	if books.Postgres() != nil {
+		return words{now: "now()", holder: "attempted_by[array_upper(attempted_by, 1)]"}
+	}
+	return words{now: "strftime('%Y-%m-%d %H:%M:%f', 'now')", holder: "attempted_by->>'$[#-1]'"}
+}
+
+// unfinished are the states of a job that will be run, or is.
+const unfinished = "('available', 'pending', 'retryable', 'running', 'scheduled')"

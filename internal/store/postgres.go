@@ -1,0 +1,185 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/pgx/v5/stdlib"
+)
+
+// postgresEngine runs transactions of many processes next to each other.
+type postgresEngine struct{ db *sql.DB }
+
+// openPostgres is Open for the address in opts, with a history of its own.
+func openPostgres(ctx context.Context, opts Options, history []migration) (*Store, error) {
+	config, err := postgresConfig(opts)
+	if err != nil {
+		return nil, err
+	}
+	pool, err := pgxpool.NewWithConfig(ctx, config)
+	if err != nil {
+		return nil, fmt.Errorf("open the database: %w", err)
+	}
+	db := stdlib.OpenDBFromPool(pool)
+	s := &Store{
+		engine: &postgresEngine{db: db}, reader: db, pool: pool, lost: opts.Lost,
+		close: closing(db.Close, func() error { pool.Close(); return nil }),
+	}
+	patient, cancel := context.WithTimeout(ctx, opts.BusyTimeout)
+	defer cancel()
+	if err := pool.Ping(patient); err != nil {
+		return nil, errors.Join(unreachable(config, err), s.Close())
+	}
+	if err := migratePostgres(ctx, db, history); err != nil {
+		return nil, errors.Join(fmt.Errorf("open the database %s: %w", placeOf(config), err), s.Close())
+	}
+	return s, nil
+}
+
+// postgresConfig reads the address. What it says in an error has no password in
+// it, and the parser's own words may.
+func postgresConfig(opts Options) (*pgxpool.Config, error) {
+	scheme, _, found := strings.Cut(opts.Database, "://")
+	if !found || scheme != "postgres" && scheme != "postgresql" {
+		return nil, errors.New("the database must be an address such as postgres://USER:PASSWORD@HOST:5432/NAME")
+	}
+	config, err := pgxpool.ParseConfig(opts.Database)
+	if err != nil {
+		return nil, errors.New("the address of the database can't be read: it must look like postgres://USER:PASSWORD@HOST:5432/NAME, " +
+			"and in a name or password each of : / ? # [ ] @ % must be written as % and its code, such as %40 for @")
+	}
+	if !strings.Contains(opts.Database, "pool_max_conns") {
+		config.MaxConns = int32(opts.Connections) //nolint:gosec // validated
+	}
+	if !strings.Contains(opts.Database, "connect_timeout") {
+		config.ConnConfig.ConnectTimeout = 5 * time.Second
+	}
+	// What a process that hangs has locked is not kept from the others for ever.
+	for name, value := range map[string]string{"application_name": "deepfaked", "idle_in_transaction_session_timeout": "15s"} {
+		if _, set := config.ConnConfig.RuntimeParams[name]; !set {
+			config.ConnConfig.RuntimeParams[name] = value
+		}
+	}
+	return config, nil
+}
+
+// placeOf names a database without its user and password.
+func placeOf(c *pgxpool.Config) string {
+	return fmt.Sprintf("%s on %s:%d", c.ConnConfig.Database, c.ConnConfig.Host, c.ConnConfig.Port)
+}
+
+// unreachable says in a sentence why the server does not let us in.
+func unreachable(c *pgxpool.Config, err error) error {
+	refused, ok := errors.AsType[*pgconn.PgError](err)
+	switch {
+	case !ok:
+		return fmt.Errorf("the database %s can't be reached: see that it runs and that --database names it: %w", placeOf(c), err)
+	case refused.Code == "28P01" || refused.Code == "28000":
+		return fmt.Errorf("the database %s does not let the user %s in: see to user and password in --database: %w", placeOf(c), c.ConnConfig.User, err)
+	case refused.Code == "3D000":
+		return fmt.Errorf("there is no database %s: create it, or name another one with --database: %w", placeOf(c), err)
+	}
+	return fmt.Errorf("open the database %s: %w", placeOf(c), err)
+}
+
+// tries bounds how often a transaction is run that others stood in the way of.
+const tries = 5
+
+// transact implements engine.
+func (e *postgresEngine) transact(ctx context.Context, unsynced bool, fn func(*Tx) error) error {
+	for try := 1; ; try++ {
+		err := e.once(ctx, unsynced, fn)
+		if try == tries || !stoodInTheWay(err) {
+			return err
+		}
+	}
+}
+
+// stoodInTheWay reports a deadlock or a failure to serialise: nothing has been
+// done, and the next try finds the others gone.
+func stoodInTheWay(err error) bool {
+	refused, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && (refused.Code == "40001" || refused.Code == "40P01")
+}
+
+func (e *postgresEngine) once(ctx context.Context, unsynced bool, fn func(*Tx) error) error {
+	conn, err := e.db.Conn(ctx)
+	if err != nil {
+		return fmt.Errorf("wait for a connection: %w", err)
+	}
+	defer func() { _ = conn.Close() }() // it waits for the transaction's end
+	tx, err := conn.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelReadCommitted})
+	if err != nil {
+		return fmt.Errorf("begin a transaction: %w", err)
+	}
+	if unsynced {
+		if _, err := tx.ExecContext(ctx, "SET LOCAL synchronous_commit = off"); err != nil {
+			return errors.Join(fmt.Errorf("choose when to sync: %w", err), tx.Rollback())
+		}
+	}
+	return finish(ctx, &Tx{tx: tx, conn: conn}, fn)
+}
+
+// migratePostgres brings the schema forward under a lock that excludes others
+// who would.
+func migratePostgres(ctx context.Context, db *sql.DB, history []migration) error {
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return fmt.Errorf("lock the schema: %w", err)
+	}
+	defer func() { _ = tx.Rollback() }()
+	if _, err := tx.ExecContext(ctx, "SELECT pg_advisory_xact_lock($1)", lockKey("schema")); err != nil {
+		return fmt.Errorf("lock the schema: %w", err)
+	}
+	if err := migrate(ctx, tx, history, true); err != nil {
+		return err
+	}
+	return tx.Commit()
+}
+
+// lockKey is the number of an advisory lock.
+func lockKey(name string) int64 {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte("deepfaked " + name))
+	return int64(h.Sum64()) //nolint:gosec // any number will do
+}
+
+// Alone runs fn while no other process on the same PostgreSQL database does so
+// under the same name. On SQLite the caller holds the folder's Claim, which keeps
+// the others out. Locks are asked for again and again rather than waited for: a
+// statement that waits is one that CREATE INDEX CONCURRENTLY in fn would wait for.
+func (s *Store) Alone(ctx context.Context, name string, fn func() error) error {
+	if s.pool == nil {
+		return fn()
+	}
+	conn, err := s.pool.Acquire(ctx)
+	if err != nil {
+		return fmt.Errorf("wait for a connection: %w", err)
+	}
+	defer conn.Release()
+	for locked := false; !locked; {
+		if err := conn.QueryRow(ctx, "SELECT pg_try_advisory_lock($1)", lockKey(name)).Scan(&locked); err != nil {
+			return fmt.Errorf("lock %s: %w", name, err)
+		}
+		if !locked {
+			select {
+			case <-ctx.Done():
+				return ctx.Err()
+			case <-time.After(20 * time.Millisecond):
+			}
+		}
+	}
+	err = fn()
+	if _, failed := conn.Exec(context.WithoutCancel(ctx), "SELECT pg_advisory_unlock($1)", lockKey(name)); failed != nil {
+		// The lock ends with the connection.
+		return errors.Join(err, fmt.Errorf("unlock %s: %w", name, failed), conn.Conn().Close(context.WithoutCancel(ctx)))
+	}
+	return err
+}

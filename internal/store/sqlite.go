@@ -1,0 +1,122 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+)
+
+// sqliteEngine has one connection for all that writes: every transaction on it is
+// BEGIN IMMEDIATE.
+type sqliteEngine struct {
+	writer   *sql.DB
+	compiled statements
+}
+
+// openSQLite is Open for the folder data, with a history of its own.
+func openSQLite(ctx context.Context, data string, opts Options, history []migration) (*Store, error) {
+	path, err := prepare(data)
+	if err != nil {
+		return nil, err
+	}
+	s, err := connect(path, opts)
+	if err != nil {
+		return nil, err
+	}
+	if err := migrateSQLite(ctx, s.writer, history, opts); err != nil {
+		return nil, errors.Join(fmt.Errorf("open the database %s: %w", path, err), s.Close())
+	}
+	return s, nil
+}
+
+// connect opens both pools; nothing is read yet.
+func connect(path string, opts Options) (*Store, error) {
+	writer, err := sql.Open("sqlite", dsn(path, opts, false))
+	if err != nil {
+		return nil, fmt.Errorf("open the database %s: %w", path, err)
+	}
+	reader, err := sql.Open("sqlite", dsn(path, opts, true))
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("open the database %s: %w", path, err), writer.Close())
+	}
+	writer.SetMaxOpenConns(1)
+	reader.SetMaxOpenConns(opts.Readers)
+	reader.SetMaxIdleConns(opts.Readers)
+	// The writer is closed last, so that it is the one to fold the log back
+	// into the database file.
+	return &Store{engine: &sqliteEngine{writer: writer}, reader: reader, writer: writer, close: closing(reader.Close, writer.Close)}, nil
+}
+
+// transact compiles what fn ran, once the connection is free again. Every
+// transaction sets the level of synchronous for itself: there is nothing to
+// restore, however the one before ended.
+func (e *sqliteEngine) transact(ctx context.Context, unsynced bool, fn func(*Tx) error) error {
+	level := "FULL"
+	if unsynced {
+		level = "NORMAL"
+	}
+	missed, err := e.at(ctx, level, fn)
+	if err != nil {
+		return err
+	}
+	e.compiled.compile(ctx, e.writer, missed)
+	return nil
+}
+
+// at returns the texts that fn ran uncompiled.
+func (e *sqliteEngine) at(ctx context.Context, level string, fn func(*Tx) error) ([]string, error) {
+	conn, err := e.writer.Conn(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("wait for the writing connection: %w", err)
+	}
+	defer func() { _ = conn.Close() }() // it waits for the transaction's end
+	if _, err := conn.ExecContext(ctx, "PRAGMA synchronous="+level); err != nil {
+		return nil, fmt.Errorf("choose when to sync: %w", err)
+	}
+	tx, err := conn.BeginTx(ctx, nil)
+	if err != nil {
+		return nil, fmt.Errorf("begin a transaction: %w", err)
+	}
+	own := &Tx{tx: tx, compiled: &e.compiled}
+	err = finish(ctx, own, fn)
+	return own.missed, err
+}
+
+// migrateSQLite brings the schema forward in a transaction that excludes other
+// writers.
+func migrateSQLite(ctx context.Context, db *sql.DB, history []migration, opts Options) error {
+	tx, err := beginFirst(ctx, db, opts.BusyTimeout)
+	if err != nil {
+		return fmt.Errorf("lock the schema: %w", err)
+	}
+	defer func() { _ = tx.Rollback() }()
+	if err := migrate(ctx, tx, history, opts.Migrate); err != nil {
+		return err
+	}
+	return tx.Commit()
+}
+
+// beginFirst begins the first transaction of a connection, which also switches a
+// new database to WAL. Of two that switch at once SQLite refuses one without
+// waiting for its busy timeout, since each holds what the other needs: that one
+// tries again, until patience is over.
+func beginFirst(ctx context.Context, db *sql.DB, patience time.Duration) (*sql.Tx, error) {
+	const pause = 5 * time.Millisecond
+	for deadline := time.Now().Add(patience); ; {
+		tx, err := db.BeginTx(ctx, nil)
+		refused, ok := errors.AsType[*sqlite.Error](err)
+		if !ok || refused.Code()&0xff != sqlite3.SQLITE_BUSY || time.Now().After(deadline) {
+			return tx, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(pause):
+		}
+	}
+}

@@ -1,0 +1,108 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func open(t *testing.T, dir string) *Store {
+	t.Helper()
+	s, err := Open(t.Context(), dir, DefaultOptions())
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, s.Close()) })
+	return s
+}
+
+func TestOpenMakesPrivateFiles(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "new", "data")
+	s := open(t, dir)
+	require.NoError(t, s.Write(t.Context(), func(tx *Tx) error { return insertAccount(t.Context(), tx, "a") }))
+
+	info, err := os.Stat(dir)
+	require.NoError(t, err)
+	assert.Equal(t, os.FileMode(0o700), info.Mode().Perm())
+	entries, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	require.Len(t, entries, 3, "database, log and shared memory")
+	for _, e := range entries {
+		info, err := e.Info()
+		require.NoError(t, err)
+		assert.Equal(t, os.FileMode(0o600), info.Mode().Perm(), e.Name())
+	}
+}
+
+func TestOpenNarrowsTheFile(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	path := filepath.Join(dir, FileName)
+	require.NoError(t, os.WriteFile(path, nil, 0o600))
+	require.NoError(t, os.Chmod(path, 0o666))
+	open(t, dir)
+	info, err := os.Stat(path)
+	require.NoError(t, err)
+	assert.Equal(t, os.FileMode(0o600), info.Mode().Perm())
+}
+
+func TestOpenTakesAnyFolderName(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"with space", "what?now#then", "100%", "%41", "für", "a&b=c;d", "file:x"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := filepath.Join(t.TempDir(), name)
+			open(t, dir)
+			info, err := os.Stat(filepath.Join(dir, FileName))
+			require.NoError(t, err)
+			assert.Positive(t, info.Size(), "the database is in the file that was named")
+		})
+	}
+}
+
+func TestPragmas(t *testing.T) {
+	t.Parallel()
+	s := open(t, t.TempDir())
+	for pragma, want := range map[string]string{
+		"journal_mode": "wal", "foreign_keys": "1", "busy_timeout": "10000", "synchronous": "2",
+	} {
+		for pool, db := range map[string]*sql.DB{"writer": s.writer, "reader": s.reader} {
+			var got string
+			require.NoError(t, db.QueryRowContext(t.Context(), "PRAGMA "+pragma).Scan(&got))
+			assert.Equal(t, want, got, "%s of the %s", pragma, pool)
+		}
+	}
+}
+
+func TestReaderCannotWrite(t *testing.T) {
+	t.Parallel()
+	s := open(t, t.TempDir())
+	_, err := s.Reader().ExecContext(t.Context(), `INSERT INTO accounts (id, name, plan, created_at) VALUES ('a', 'a', 'free', 0)`)
+	assert.ErrorContains(t, err, "readonly")
+}
+
+// TestWhatIsSynced: the level belongs to the connection, which all share, so that
+// one transaction could decide for the next, even where it failed.
+func TestWhatIsSynced(t *testing.T) {
+	t.Parallel()
+	s := open(t, t.TempDir())
+	refusal := errors.New("refused")
+	for i, tt := range []struct {
+		write func(context.Context, func(*Tx) error) error
+		level int // of PRAGMA synchronous: 1 is NORMAL, 2 is FULL
+		fails error
+	}{{s.Write, 2, nil}, {s.WriteUnsynced, 1, nil}, {s.Write, 2, nil}, {s.WriteUnsynced, 1, refusal}, {s.Write, 2, nil}} {
+		err := tt.write(t.Context(), func(tx *Tx) error {
+			var level int
+			require.NoError(t, tx.QueryRowContext(t.Context(), "SELECT synchronous FROM pragma_synchronous").Scan(&level))
+			assert.Equal(t, tt.level, level, "transaction %d", i)
+			return tt.fails
+		})
+		require.ErrorIs(t, err, tt.fails)
+	}
+}
