@@ -20,8 +20,16 @@ import (
 // returns once it is ready. end sends it a signal and waits.
 func spawn(t *testing.T, data string, flags ...string) (s *instance, end func(unix.Signal) int) {
 	t.Helper()
+	s, end = launch(t, data, append([]string{"serve", "--listen", "127.0.0.1:0"}, flags...)...)
+	s.url = "http://" + s.logs.await(t, `"msg":"listening"`)["address"].(string)
+	return s, end
+}
+
+// launch is spawn for any command that judges; the instance has no address.
+func launch(t *testing.T, data string, args ...string) (s *instance, end func(unix.Signal) int) {
+	t.Helper()
 	s = &instance{data: data, logs: &logs{changed: make(chan struct{})}, client: &http.Client{Timeout: patience}}
-	args := append([]string{"serve", "--listen", "127.0.0.1:0", "--data", data, "--provider", "cpu"}, flags...)
+	args = append(args, "--data", data, "--provider", "cpu")
 	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), os.Args[0], args...)
 	cmd.Stderr = s.logs
 	require.NoError(t, cmd.Start())
@@ -44,7 +52,6 @@ func spawn(t *testing.T, data string, flags ...string) (s *instance, end func(un
 		}
 	})
 	s.logs.await(t, ready)
-	s.url = "http://" + s.logs.await(t, `"msg":"listening"`)["address"].(string)
 	return s, end
 }
 

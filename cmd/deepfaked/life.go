@@ -16,7 +16,7 @@ func (s *service) serve(ctx context.Context) error {
 	var background sync.WaitGroup
 	broken := make(chan error, 1)
 	background.Go(func() {
-		if err := s.start(running); err != nil && s.server == nil {
+		if err := s.start(running); err != nil && running.Err() == nil && s.server == nil {
 			broken <- err
 		}
 	})
@@ -56,7 +56,7 @@ func (s *service) finish(left time.Duration) {
 }
 
 // start ends what earlier processes left behind, loads the engine, starts the jobs
-// and declares the service ready, or says why it is not. The error has been logged.
+// and declares the service ready, or logs why it is not.
 func (s *service) start(ctx context.Context) error {
 	began := time.Now()
 	e, err := s.open(ctx)
@@ -66,10 +66,10 @@ func (s *service) start(ctx context.Context) error {
 		unready = "the jobs could not be started; the log of the service says why"
 		err = s.jobs.Start(ctx)
 	}
-	switch {
-	case ctx.Err() != nil: // told to stop meanwhile
-		return nil
-	case err != nil:
+	if ctx.Err() != nil {
+		return ctx.Err() // told to stop meanwhile
+	}
+	if err != nil {
 		s.logger.Error("not ready", "error", err)
 		s.setReady(errors.New(unready))
 		return err

@@ -37,23 +37,27 @@ func TestMain(m *testing.M) {
 // SQLite in that folder.
 type where struct{ data, database string }
 
-// folder has new books in SQLite.
-func folder(t testing.TB) where {
-	t.Helper()
-	return where{t.TempDir(), ""}
-}
-
 // onBoth runs a test with new books of each kind.
 func onBoth(t *testing.T, test func(*testing.T, func(testing.TB) where)) {
 	t.Helper()
 	t.Run("SQLite", func(t *testing.T) {
 		t.Parallel()
-		test(t, folder)
+		test(t, onSQLite)
 	})
 	t.Run("PostgreSQL", func(t *testing.T) {
 		t.Parallel()
-		test(t, func(t testing.TB) where { return where{t.TempDir(), postgrestest.Database(t)} })
+		test(t, onPostgres)
 	})
+}
+
+func onSQLite(t testing.TB) where {
+	t.Helper()
+	return where{t.TempDir(), ""}
+}
+
+func onPostgres(t testing.TB) where {
+	t.Helper()
+	return where{t.TempDir(), postgrestest.Database(t)}
 }
 
 // lost is how long a process is silent in tests before it has gone.

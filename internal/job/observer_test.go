@@ -57,7 +57,7 @@ func TestObserverIsToldOfAttempts(t *testing.T) {
 			t.Parallel()
 			seen, opts := &observed{}, options(1)
 			opts.Observer = seen
-			f := setup(t, folder(t), c.detect, opts)
+			f := setup(t, onSQLite(t), c.detect, opts)
 			f.ended(f.submit(1)[0])
 			assert.Eventually(t, func() bool { return len(seen.seen()) == len(c.want) }, time.Minute, time.Millisecond)
 			assert.Equal(t, c.want, seen.seen())
@@ -69,7 +69,7 @@ func TestObserverIsToldOfAttempts(t *testing.T) {
 func TestWaiting(t *testing.T) {
 	t.Parallel()
 	opts := options(0)
-	f := setup(t, folder(t), good, opts)
+	f := setup(t, onSQLite(t), good, opts)
 	f.submit(3)
 	n, err := f.jobs.Waiting(t.Context())
 	require.NoError(t, err)

@@ -64,7 +64,7 @@ func TestUploadsAreWaitedFor(t *testing.T) {
 			t.Parallel()
 			opts := options(1)
 			opts.Attempts = 1
-			f := setup(t, folder(t), good, opts)
+			f := setup(t, onSQLite(t), good, opts)
 			f.failing(err, opts).opens.Store(2)
 			assert.Equal(t, account.Complete, f.ended(f.submit(1)[0]).State)
 			f.used(1)
@@ -79,7 +79,7 @@ func TestUploadsThatAreGone(t *testing.T) {
 	for _, err := range []error{spool.ErrLost, spool.ErrDamaged} {
 		t.Run(err.Error(), func(t *testing.T) {
 			t.Parallel()
-			f := setup(t, folder(t), good, options(1))
+			f := setup(t, onSQLite(t), good, options(1))
 			f.failing(err, options(1)).opens.Store(1)
 			d := f.ended(f.submit(1)[0])
 			assert.Equal(t, account.Failed, d.State)
@@ -93,7 +93,7 @@ func TestUploadsThatAreGone(t *testing.T) {
 // What can't be put into the store is not accepted, and takes no place.
 func TestUploadsThatCanNotBeParked(t *testing.T) {
 	t.Parallel()
-	f := setup(t, folder(t), good, options(1))
+	f := setup(t, onSQLite(t), good, options(1))
 	u := f.failing(spool.ErrAway, options(1))
 	u.parks.Store(1)
 	_, err := f.place.submit(t.Context(), f.jobs, f.account)
@@ -107,7 +107,7 @@ func TestUploadsThatCanNotBeParked(t *testing.T) {
 // What the store would not let go when the analysis ended goes as soon as it does.
 func TestClear(t *testing.T) {
 	t.Parallel()
-	f := setup(t, folder(t), good, options(1))
+	f := setup(t, onSQLite(t), good, options(1))
 	f.failing(spool.ErrAway, options(1)).discards.Store(2)
 	f.ended(f.submit(1)[0])
 	require.NoError(t, f.jobs.Close(t.Context())) // the removal follows the result
@@ -128,7 +128,7 @@ func TestSweep(t *testing.T) {
 	t.Parallel()
 	opts := options(1)
 	opts.Shared = true
-	f := setup(t, folder(t), good, opts)
+	f := setup(t, onSQLite(t), good, opts)
 	u := f.failing(errors.New("no rights"), opts)
 	u.discards.Store(1)
 	stuck := f.submit(1)[0]

@@ -33,6 +33,9 @@ func Database(t testing.TB) string {
 	return shared.server.Database(t)
 }
 
+// OverTCP is the address by TCP, with a password, of what Database returned.
+func OverTCP(address string) string { return shared.server.OverTCP(address) }
+
 // Stop ends the shared server, if there is one. TestMain calls it at the end.
 func Stop() {
 	if shared.server != nil {

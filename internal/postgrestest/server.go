@@ -107,7 +107,7 @@ func nobody() (*syscall.Credential, error) {
 func room() string {
 	const memory, enough = "/dev/shm", 2 << 30
 	var free unix.Statfs_t
-	if unix.Statfs(memory, &free) == nil && free.Bavail*uint64(free.Bsize) > enough && unix.Access(memory, unix.W_OK) == nil {
+	if unix.Statfs(memory, &free) == nil && int64(free.Bavail)*free.Bsize > enough && unix.Access(memory, unix.W_OK) == nil { //nolint:gosec // far below 2^63
 		return memory
 	}
 	return os.TempDir()
@@ -130,7 +130,7 @@ func (s *Server) initialise() error {
 	if err != nil {
 		return fmt.Errorf("initdb: %w: %s", err, out)
 	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	listener, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		return err
 	}
@@ -141,7 +141,7 @@ func (s *Server) initialise() error {
 func (s *Server) data() string { return filepath.Join(s.dir, "data") }
 
 func (s *Server) command(ctx context.Context, name string, args ...string) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, name, args...)
+	cmd := exec.CommandContext(ctx, name, args...) //nolint:gosec // for tests alone
 	cmd.Dir = s.dir
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: s.as, Setpgid: true}
 	return cmd

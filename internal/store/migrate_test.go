@@ -27,6 +27,7 @@ func (b backend) published() []migration {
 func TestMigrateOnce(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, b backend) {
+		t.Helper()
 		for range 2 {
 			assert.Equal(t, len(b.published()), version(t, b.open(t)))
 		}
@@ -40,6 +41,7 @@ func TestMigrateInParallel(t *testing.T) {
 	t.Parallel()
 	for range 3 {
 		onBoth(t, func(t *testing.T, b backend) {
+			t.Helper()
 			var group sync.WaitGroup
 			for range 8 {
 				group.Go(func() {
@@ -57,6 +59,7 @@ func TestMigrateInParallel(t *testing.T) {
 func TestRefuseANewerSchema(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, b backend) {
+		t.Helper()
 		s := b.open(t)
 		known := version(t, s)
 		require.NoError(t, s.Write(t.Context(), func(tx *Tx) error {
@@ -76,6 +79,7 @@ func TestRefuseANewerSchema(t *testing.T) {
 func TestMigrateForwards(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, b backend) {
+		t.Helper()
 		history := []migration{{"0001_first.sql", `CREATE TABLE first (x INTEGER); CREATE TABLE more (x INTEGER);`}}
 		at := func(more ...migration) error {
 			s, err := b.openAt(t.Context(), slices.Concat(history, more))

@@ -26,6 +26,7 @@ func accounts(t *testing.T, s *Store) int {
 func TestForeignKeysHold(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, b backend) {
+		t.Helper()
 		err := b.open(t).Write(t.Context(), func(tx *Tx) error {
 			_, err := tx.ExecContext(t.Context(), `INSERT INTO scans (account_id, period, count) VALUES ('nobody', 0, 1)`)
 			return err
@@ -51,6 +52,7 @@ func TestWriteRollsBack(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			onBoth(t, func(t *testing.T, b backend) {
+				t.Helper()
 				s := b.open(t)
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
@@ -78,6 +80,7 @@ func TestParallelWritersNeverSeeALock(t *testing.T) {
 	t.Parallel()
 	const writers, each = 32, 8
 	onBoth(t, func(t *testing.T, b backend) {
+		t.Helper()
 		b.opts.Readers, b.opts.Connections, b.opts.BusyTimeout = 1, 2, time.Minute
 		s := b.open(t)
 		require.NoError(t, s.Write(t.Context(), func(tx *Tx) error { return insertAccount(t.Context(), tx, "a") }))
@@ -120,6 +123,7 @@ func count(ctx context.Context, tx *Tx) error {
 func TestCloseTwice(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, b backend) {
+		t.Helper()
 		s, err := Open(t.Context(), b.dir, b.opts)
 		require.NoError(t, err)
 		require.NoError(t, s.Close())
