@@ -36,16 +36,17 @@ func (l *Ledger) Reserve(ctx context.Context, a Account, s Submission, also ...S
 		write = l.store.Write
 	}
 	err := write(ctx, func(tx *store.Tx) error {
-		if err := tx.Lock(ctx, "accounts", a.ID); err != nil {
+		// An account is locked to the end: what need not wait for it goes before.
+		if err := steps(ctx, tx, also); err != nil {
 			return err
+		}
+		if l.store.Postgres() != nil {
+			return takePlace(ctx, tx, a, s, l.holder(s), now)
 		}
 		if err := room(ctx, tx, a, now); err != nil {
 			return err
 		}
-		if err := accept(ctx, tx, a, s, l.holder(s), now); err != nil {
-			return err
-		}
-		return steps(ctx, tx, also)
+		return accept(ctx, tx, a, s, l.holder(s), now)
 	})
 	if err != nil {
 		return fmt.Errorf("reserve a scan: %w", err)
@@ -73,29 +74,42 @@ type querier interface {
 // room refuses when the day or the allowance is full, in this order.
 func room(ctx context.Context, q querier, a Account, now time.Time) error {
 	var submitted, taken int
-	err := q.QueryRowContext(ctx, `
-		SELECT
-		  coalesce((SELECT count FROM submissions WHERE account_id = $1 AND day = $2), 0),
-		  coalesce((SELECT count FROM scans WHERE account_id = $1 AND period = $3), 0)
-		  + (SELECT count(*) FROM reservations WHERE account_id = $1 AND period = $3)`,
+	err := q.QueryRowContext(ctx, placesTaken,
 		a.ID, dayNumber(now), micros(a.Plan.PeriodStart(now, a.Created))).Scan(&submitted, &taken)
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case a.Plan.Daily > 0 && submitted >= a.Plan.Daily:
-		return &LimitError{Limit: a.Plan.Daily, RetryAfter: untilMidnight(now)}
-	case taken >= a.Plan.Scans:
+	}
+	return a.Plan.fits(submitted, taken, now)
+}
+
+// placesTaken is what an account, $1, has submitted in a day, $2, and has used and
+// reserved in a period, $3.
+const placesTaken = `
+	SELECT
+	  coalesce((SELECT count FROM submissions WHERE account_id = $1 AND day = $2), 0) AS submitted,
+	  coalesce((SELECT count FROM scans WHERE account_id = $1 AND period = $3), 0)
+	  + (SELECT count(*) FROM reservations WHERE account_id = $1 AND period = $3) AS taken`
+
+// fits refuses one more.
+func (p Plan) fits(submitted, taken int, now time.Time) error {
+	switch {
+	case p.Daily > 0 && submitted >= p.Daily:
+		return &LimitError{Limit: p.Daily, RetryAfter: untilMidnight(now)}
+	case taken >= p.Scans:
 		return ErrQuotaExceeded
 	}
 	return nil
 }
 
+func (s Submission) mode() string {
+	if s.Async {
+		return "async"
+	}
+	return "sync"
+}
+
 // accept writes what Reserve promises.
 func accept(ctx context.Context, tx *store.Tx, a Account, s Submission, holder sql.NullString, now time.Time) error {
-	mode := "sync"
-	if s.Async {
-		mode = "async"
-	}
 	_, counted := tx.ExecContext(ctx, `
 		INSERT INTO submissions (account_id, day, count) VALUES ($1, $2, 1)
 		ON CONFLICT (account_id, day) DO UPDATE SET count = submissions.count + 1`,
@@ -103,7 +117,7 @@ func accept(ctx context.Context, tx *store.Tx, a Account, s Submission, holder s
 	_, noted := tx.ExecContext(ctx, `
 		INSERT INTO detections (id, account_id, mode, state, sensitivity, created_at)
 		VALUES ($1, $2, $3, 'processing', $4, $5)`,
-		s.ID, a.ID, mode, s.Sensitivity, micros(now))
+		s.ID, a.ID, s.mode(), s.Sensitivity, micros(now))
 	_, held := tx.ExecContext(ctx, `
 		INSERT INTO reservations (detection_id, account_id, period, process) VALUES ($1, $2, $3, $4)`,
 		s.ID, a.ID, micros(a.Plan.PeriodStart(now, a.Created)), holder)

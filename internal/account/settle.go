@@ -29,26 +29,39 @@ func (l *Ledger) finish(ctx context.Context, fn ending) error {
 func (l *Ledger) Settle(ctx context.Context, id string, o Outcome, also ...Step) (Detection, error) {
 	var d Detection
 	err := l.finish(ctx, func(ctx context.Context, tx *store.Tx) error {
+		// What others wait for to be counted is done last.
+		if err := steps(ctx, tx, also); err != nil {
+			return err
+		}
 		var err error
-		if d, err = held(ctx, tx, id); err != nil {
-			return err
-		}
-		switch d.State {
-		case Complete:
-			return steps(ctx, tx, also)
-		case Failed:
-			return ErrFailed
-		}
-		d.State, d.Outcome, d.Completed = Complete, o, fromMicros(micros(l.now()))
-		if err := complete(ctx, tx, d); err != nil {
-			return err
-		}
-		return steps(ctx, tx, also)
+		d, err = l.settle(ctx, tx, id, o)
+		return err
 	})
 	if err != nil {
 		return Detection{}, fmt.Errorf("settle %s: %w", id, err)
 	}
 	return d, nil
+}
+
+func (l *Ledger) settle(ctx context.Context, tx *store.Tx, id string, o Outcome) (Detection, error) {
+	now := fromMicros(micros(l.now()))
+	if l.store.Postgres() != nil {
+		d := Detection{ID: id, Outcome: o, Completed: now}
+		if done, err := settleAtOnce(ctx, tx, &d); done || err != nil {
+			return d, err
+		}
+	}
+	d, err := detection(ctx, tx, byID, id)
+	switch {
+	case err != nil:
+		return d, err
+	case d.State == Failed:
+		return d, ErrFailed
+	case d.State == Complete:
+		return d, nil
+	}
+	d.State, d.Outcome, d.Completed = Complete, o, now
+	return d, complete(ctx, tx, d)
 }
 
 // held reads a detection that no other transaction ends meanwhile.
@@ -86,6 +99,9 @@ func complete(ctx context.Context, tx *store.Tx, d Detection) error {
 // to Retry. What also does becomes true with the failure or not at all.
 func (l *Ledger) Fail(ctx context.Context, id, message string, also ...Step) error {
 	err := l.end(ctx, id, func(ctx context.Context, tx *store.Tx) error {
+		if err := steps(ctx, tx, also); err != nil { // in Settle's order: they lock rows
+			return err
+		}
 		d, err := held(ctx, tx, id)
 		switch {
 		case err != nil:
@@ -93,16 +109,13 @@ func (l *Ledger) Fail(ctx context.Context, id, message string, also ...Step) err
 		case d.State == Complete:
 			return ErrComplete
 		case d.State == Failed:
-			return steps(ctx, tx, also)
+			return nil
 		}
 		_, released := tx.ExecContext(ctx, `DELETE FROM reservations WHERE detection_id = $1`, id)
 		_, failed := tx.ExecContext(ctx, `
 			UPDATE detections SET state = 'failed', error = $1, completed_at = $2 WHERE id = $3`,
 			plain(message), micros(l.now()), id)
-		if err := errors.Join(released, failed); err != nil {
-			return err
-		}
-		return steps(ctx, tx, also)
+		return errors.Join(released, failed)
 	})
 	if err != nil {
 		return fmt.Errorf("fail %s: %w", id, err)

@@ -3,7 +3,9 @@ package job
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -15,6 +17,7 @@ import (
 
 	"deepfaked/inference"
 	"deepfaked/internal/account"
+	"deepfaked/preprocess"
 )
 
 // The test binary is a process that accepts and runs jobs, and is killed, when
@@ -27,7 +30,8 @@ const (
 
 // victim accepts jobs and runs them until it is killed, and writes a line for
 // each that it has accepted. Told to "die" it ends in the middle of the first
-// job, having accepted it if there was none.
+// job, having accepted it if there was none. Told to "stall" it accepts one, says
+// "begun" in the middle of it, and fails it when its standard input ends.
 func victim(w where, does string) error {
 	ctx := context.Background()
 	p, err := openPlace(ctx, w)
@@ -39,8 +43,13 @@ func victim(w where, does string) error {
 		return err
 	}
 	r, err := p.runner(ctx, func(ctx context.Context, req inference.Request) (inference.Result, error) {
-		if does == "die" {
+		switch does {
+		case "die":
 			os.Exit(3)
+		case "stall":
+			fmt.Println("begun") //nolint:forbidigo // read by the test
+			_, err := io.Copy(io.Discard, os.Stdin)
+			return inference.Result{}, errors.Join(&preprocess.Error{Code: preprocess.UnsupportedMediaType, Message: "No media."}, err)
 		}
 		return good(ctx, req)
 	}, options(4))
@@ -64,7 +73,7 @@ func victim(w where, does string) error {
 			return err
 		}
 		fmt.Println(id) //nolint:forbidigo // read by the test
-		if does == "die" {
+		if does != "work" {
 			select {}
 		}
 	}

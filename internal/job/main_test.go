@@ -120,10 +120,14 @@ func openPlace(ctx context.Context, w where) (*place, error) {
 
 // runner makes a runner that has not been started.
 func (p *place) runner(ctx context.Context, d detector, opts Options) (*Runner, error) {
-	return New(ctx, Deps{
-		Detector: d, Books: p.ledger, Store: p.books, Process: p.process, Uploads: p.uploads, Logger: slog.New(slog.DiscardHandler),
+	return New(ctx, p.deps(d, p.ledger), opts)
+}
+
+func (p *place) deps(d detector, books Books) Deps {
+	return Deps{
+		Detector: d, Books: books, Store: p.books, Process: p.process, Uploads: p.uploads, Logger: slog.New(slog.DiscardHandler),
 		Sentence: func(err error) string { return "said " + err.Error() },
-	}, opts)
+	}
 }
 
 func (p *place) account(ctx context.Context) (account.Account, error) {

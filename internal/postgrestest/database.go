@@ -23,7 +23,7 @@ var shared struct {
 // returns its address. The test is skipped where PostgreSQL is not installed.
 func Database(t testing.TB) string {
 	t.Helper()
-	shared.once.Do(func() { shared.server, shared.err = start() })
+	shared.once.Do(func() { shared.server, shared.err = start(room()) })
 	if errors.Is(shared.err, errAbsent) {
 		t.Skip(shared.err)
 	}

@@ -27,7 +27,7 @@ const Password = "not-to-be-logged"
 // errAbsent says that there is nothing to start.
 var errAbsent = errors.New("PostgreSQL is not there: run scripts/setup --tests")
 
-// Server is a PostgreSQL server of a test's own, in memory where there is room.
+// Server is a PostgreSQL server of a test's own.
 type Server struct {
 	dir  string
 	bin  string
@@ -37,11 +37,18 @@ type Server struct {
 	cmd  *exec.Cmd
 }
 
-// Start starts a server that ends with the test. The test is skipped where
-// PostgreSQL is not installed.
+// Start starts a server that ends with the test, in memory where there is room.
+// The test is skipped where PostgreSQL is not installed.
 func Start(t testing.TB) *Server {
 	t.Helper()
-	s, err := start()
+	return StartIn(t, room())
+}
+
+// StartIn is Start with the server's files in a folder of this one, such as one
+// on a disk.
+func StartIn(t testing.TB, dir string) *Server {
+	t.Helper()
+	s, err := start(dir)
 	if errors.Is(err, errAbsent) {
 		t.Skip(err)
 	}
@@ -52,7 +59,7 @@ func Start(t testing.TB) *Server {
 	return s
 }
 
-func start() (_ *Server, err error) {
+func start(in string) (_ *Server, err error) {
 	s := &Server{}
 	if s.bin, err = programs(); err != nil {
 		return nil, err
@@ -60,7 +67,7 @@ func start() (_ *Server, err error) {
 	if s.as, err = nobody(); err != nil {
 		return nil, err
 	}
-	if s.dir, err = os.MkdirTemp(room(), "postgres"); err != nil {
+	if s.dir, err = os.MkdirTemp(in, "postgres"); err != nil {
 		return nil, err
 	}
 	defer func() {

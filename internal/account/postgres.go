@@ -1,0 +1,75 @@
+package account
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"deepfaked/internal/store"
+)
+
+// On PostgreSQL each statement is a way to the server and back, and while an
+// account is locked its other clients wait. What SQLite does in several statements
+// is therefore one here.
+
+// takePlace is room and accept: it locks the account, so that the next one counts
+// this place, and in the same way there and back accepts what there is room for.
+func takePlace(ctx context.Context, tx *store.Tx, a Account, s Submission, holder sql.NullString, now time.Time) error {
+	var submitted, taken int
+	err := tx.Postgres(func(tx pgx.Tx) error {
+		batch := &pgx.Batch{}
+		batch.Queue(`SELECT pg_advisory_xact_lock(hashtextextended($1, 0))`, a.ID)
+		// A statement of its own: it sees what was committed when it begins.
+		batch.Queue(`
+			WITH room AS (`+placesTaken+`),
+			fits AS (SELECT FROM room WHERE ($4 = 0 OR submitted < $4) AND taken < $5),
+			counted AS (
+			  INSERT INTO submissions (account_id, day, count) SELECT $1, $2, 1 FROM fits
+			  ON CONFLICT (account_id, day) DO UPDATE SET count = submissions.count + 1),
+			noted AS (
+			  INSERT INTO detections (id, account_id, mode, state, sensitivity, created_at)
+			  SELECT $6, $1, $7, 'processing', $8, $9 FROM fits),
+			held AS (
+			  INSERT INTO reservations (detection_id, account_id, period, process) SELECT $6, $1, $3, $10 FROM fits)
+			SELECT submitted, taken FROM room`,
+			a.ID, dayNumber(now), micros(a.Plan.PeriodStart(now, a.Created)), a.Plan.Daily, a.Plan.Scans,
+			s.ID, s.mode(), s.Sensitivity, micros(now), holder)
+		results := tx.SendBatch(ctx, batch)
+		_, locked := results.Exec()
+		read := results.QueryRow().Scan(&submitted, &taken)
+		return errors.Join(locked, read, results.Close())
+	})
+	if err != nil {
+		return err
+	}
+	return a.Plan.fits(submitted, taken, now)
+}
+
+// settleAtOnce completes a detection that is processing, and reports whether it
+// was.
+func settleAtOnce(ctx context.Context, tx *store.Tx, d *Detection) (bool, error) {
+	var created int64
+	err := tx.QueryRowContext(ctx, `
+		WITH stored AS (
+		  UPDATE detections SET state = 'complete', kind = $1, verdict = $2, confidence = $3, report = $4, completed_at = $5
+		  WHERE id = $6 AND state = 'processing' RETURNING id, mode, sensitivity, created_at),
+		released AS (
+		  DELETE FROM reservations WHERE detection_id IN (SELECT id FROM stored) RETURNING account_id, period),
+		counted AS (
+		  INSERT INTO scans (account_id, period, count) SELECT account_id, period, 1 FROM released
+		  ON CONFLICT (account_id, period) DO UPDATE SET count = scans.count + 1)
+		SELECT mode = 'async', sensitivity, created_at FROM stored`,
+		d.Kind, d.Verdict, d.Confidence, nullJSON(d.Report), micros(d.Completed), d.ID).Scan(&d.Async, &d.Sensitivity, &created)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("store the outcome: %w", err)
+	}
+	d.State, d.Created = Complete, fromMicros(created)
+	return true, nil
+}

@@ -1,0 +1,333 @@
+package job
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/riverdriver"
+	"github.com/riverqueue/river/riverdriver/riverpgxv5"
+	"github.com/riverqueue/river/riverdriver/riversqlite"
+
+	"deepfaked/internal/account"
+	"deepfaked/internal/postgrestest"
+	"deepfaked/internal/store"
+)
+
+// These benchmarks set what a job costs here beside what it costs with nothing but
+// River in the same database, in the same run: "x" is the one over the other. The
+// databases are on the disk of the temporary folder.
+
+// bare is a job of the same size, for nobody.
+type bare struct{ detection }
+
+// Kind implements river.JobArgs.
+func (bare) Kind() string { return "bare" }
+
+// bareWorker has nothing to do, and with a transaction says so in one, as a job
+// must that is to be counted once.
+type bareWorker struct {
+	river.WorkerDefaults[bare]
+
+	complete func(ctx context.Context, j *river.Job[bare]) error
+	done     func()
+}
+
+// Work implements river.Worker.
+func (w *bareWorker) Work(ctx context.Context, j *river.Job[bare]) error {
+	defer w.done()
+	return w.complete(ctx, j)
+}
+
+// bareQueue is what is measured of River alone.
+type bareQueue interface {
+	Start(ctx context.Context) error
+	Stop(ctx context.Context) error
+}
+
+// rig is a place with both kinds of queue.
+type rig struct {
+	*place
+	account account.Account
+	insert  func(ctx context.Context) error                     // one bare job
+	bare    func(workers int, inTx bool, done func()) bareQueue // runs bare jobs
+}
+
+func onDisks(b *testing.B, measure func(*testing.B, func() *rig)) {
+	b.Helper()
+	var server *postgrestest.Server
+	for _, name := range []string{"SQLite", "PostgreSQL"} {
+		b.Run(name, func(b *testing.B) {
+			measure(b, func() *rig {
+				w := where{data: b.TempDir()}
+				if name == "PostgreSQL" {
+					if server == nil {
+						server = postgrestest.StartIn(b, os.TempDir())
+					}
+					w.database = server.Database(b)
+				}
+				return newRig(b, w)
+			})
+		})
+	}
+}
+
+func check(b *testing.B, err error) {
+	b.Helper()
+	if err != nil {
+		b.Fatal(err)
+	}
+}
+
+func newRig(b *testing.B, w where) *rig {
+	b.Helper()
+	p, err := openPlace(b.Context(), w)
+	check(b, err)
+	b.Cleanup(func() { check(b, p.close()) })
+	check(b, Migrate(b.Context(), p.books))
+	r := &rig{place: p}
+	key, err := p.ledger.CreateKey(b.Context(), "bench", "pro")
+	check(b, err)
+	r.account, err = p.ledger.Authenticate(b.Context(), key.Token)
+	check(b, err)
+	r.account.Plan.Scans = 1 << 40
+	if pool := p.books.Postgres(); pool != nil {
+		rigUp(b, r, riverpgxv5.New(pool), func(ctx context.Context, do func(pgx.Tx) error) error {
+			return pgx.BeginFunc(ctx, pool, do)
+		})
+		return r
+	}
+	rigUp(b, r, riversqlite.New(p.books.SQLite()), func(ctx context.Context, do func(*sql.Tx) error) error {
+		tx, err := p.books.SQLite().BeginTx(ctx, nil)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = tx.Rollback() }()
+		if err := do(tx); err != nil {
+			return err
+		}
+		return tx.Commit()
+	})
+	return r
+}
+
+func rigUp[D riverdriver.Driver[T], T any](b *testing.B, r *rig, d D, within func(context.Context, func(T) error) error) {
+	b.Helper()
+	inserter, err := river.NewClient[T](d, &river.Config{})
+	check(b, err)
+	r.insert = func(ctx context.Context) error {
+		_, err := inserter.Insert(ctx, bare{detection{ID: account.NewDetectionID(), Account: r.account.ID, SHA256: strings.Repeat("0", 64)}}, nil)
+		return err
+	}
+	r.bare = func(workers int, inTx bool, done func()) bareQueue {
+		w := &bareWorker{done: done, complete: func(context.Context, *river.Job[bare]) error { return nil }}
+		if inTx {
+			w.complete = func(ctx context.Context, j *river.Job[bare]) error {
+				return within(ctx, func(tx T) error {
+					_, err := river.JobCompleteTx[D](ctx, tx, j)
+					return err
+				})
+			}
+		}
+		all := river.NewWorkers()
+		river.AddWorker(all, w)
+		c, err := river.NewClient[T](d, &river.Config{
+			FetchCooldown: cooldown, Workers: all, Queues: map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: workers}},
+		})
+		check(b, err)
+		return c
+	}
+}
+
+// accept measures one way to accept jobs, from several goroutines, and returns
+// the time of one. The queue is empty at the start, and those uploads are gone.
+func (r *rig) accept(b *testing.B, workers int, do func(context.Context) error) time.Duration {
+	b.Helper()
+	const each = 100
+	check(b, r.books.Write(b.Context(), func(tx *store.Tx) error {
+		_, err := tx.ExecContext(b.Context(), `DELETE FROM river_job`)
+		return err
+	}))
+	names, err := r.spool.Parked()
+	check(b, err)
+	for _, name := range names {
+		check(b, r.spool.Discard(name))
+	}
+	began := time.Now()
+	var group sync.WaitGroup
+	for range workers {
+		group.Go(func() {
+			for range each / workers {
+				if err := do(b.Context()); err != nil {
+					b.Error(err)
+					return
+				}
+			}
+		})
+	}
+	group.Wait()
+	return time.Since(began) / each
+}
+
+// ways adds up times by name, and reports each second over the one before it.
+type ways struct {
+	names []string
+	times map[string]time.Duration
+}
+
+func (w *ways) add(name string, d time.Duration) {
+	if w.times == nil {
+		w.times = map[string]time.Duration{}
+	}
+	if _, known := w.times[name]; !known {
+		w.names = append(w.names, name)
+	}
+	w.times[name] += d
+}
+
+func (w *ways) report(b *testing.B) {
+	b.Helper()
+	b.ReportMetric(0, "ns/op")
+	for _, name := range w.names {
+		b.ReportMetric(float64(w.times[name].Microseconds())/float64(b.N), name+"-µs")
+	}
+	for i := 0; i+1 < len(w.names); i += 2 {
+		b.ReportMetric(float64(w.times[w.names[i+1]])/float64(w.times[w.names[i]]), w.names[i+1]+"/"+w.names[i]+"-x")
+	}
+}
+
+// BenchmarkAccept: a job of River alone, and one with its place in the books; then
+// both with an upload that is on disk before, which is what comes before 202.
+func BenchmarkAccept(b *testing.B) {
+	onDisks(b, func(b *testing.B, newRig func() *rig) {
+		for _, workers := range []int{1, 10} {
+			b.Run(fmt.Sprintf("clients=%d", workers), func(b *testing.B) {
+				r := newRig()
+				runner, err := r.runner(b.Context(), detector(good), Options{
+					Queue: 256, Attempts: 3, Retry: time.Second, Deadline: time.Minute, RetryAfter: time.Second,
+				})
+				check(b, err)
+				var w ways
+				for b.Loop() {
+					w.add("river", r.accept(b, workers, r.insert))
+					w.add("books", r.accept(b, workers, func(ctx context.Context) error { return r.reserve(ctx, runner, false) }))
+					w.add("river+upload", r.accept(b, workers, r.insertUpload))
+					w.add("books+upload", r.accept(b, workers, func(ctx context.Context) error { return r.reserve(ctx, runner, true) }))
+				}
+				w.report(b)
+			})
+		}
+	})
+}
+
+// insertUpload is what a program would do that has River and no books.
+func (r *rig) insertUpload(ctx context.Context) error {
+	_, task, err := r.task(r.account)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = task.File.Close() }()
+	if err := task.File.Park(task.ID); err != nil {
+		return err
+	}
+	return r.insert(ctx)
+}
+
+// reserve accepts a job, with its upload or with one that is elsewhere.
+func (r *rig) reserve(ctx context.Context, runner *Runner, upload bool) error {
+	s, task, err := r.task(r.account)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = task.File.Close() }()
+	if upload {
+		return runner.Submit(ctx, r.account, s, task)
+	}
+	return r.ledger.Reserve(ctx, r.account, s, func(ctx context.Context, tx *store.Tx) error { return runner.insert(ctx, tx, task) })
+}
+
+// counted calls done for each result that the books have.
+type counted struct {
+	Books
+
+	done func()
+}
+
+// Settle implements Books.
+func (c counted) Settle(ctx context.Context, id string, o account.Outcome, also ...account.Step) (account.Detection, error) {
+	d, err := c.Books.Settle(ctx, id, o, also...)
+	c.done()
+	return d, err
+}
+
+// BenchmarkJobs: jobs with nothing to analyse, from the start of the queue to the
+// last one's end. River alone tells the database of finished jobs now and then;
+// in a transaction each, it does what one must that is to be counted once.
+func BenchmarkJobs(b *testing.B) {
+	const jobs, workers = 300, 10
+	onDisks(b, func(b *testing.B, newRig func() *rig) {
+		r := newRig()
+		var w ways
+		for b.Loop() {
+			for name, inTx := range map[string]bool{"river": false, "river-tx": true} {
+				for range jobs {
+					check(b, r.insert(b.Context()))
+				}
+				wait, done := countdown(jobs)
+				q := r.bare(workers, inTx, done)
+				w.add(name, timed(b, q.Start, wait))
+				check(b, q.Stop(context.Background()))
+			}
+			wait, done := countdown(jobs)
+			runner := r.counting(b, workers, done)
+			for range jobs {
+				_, err := r.submit(b.Context(), runner, r.account)
+				check(b, err)
+			}
+			w.add("deepfaked", timed(b, runner.Start, wait))
+			check(b, runner.Close(context.Background()))
+		}
+		for name := range w.times {
+			b.ReportMetric(float64(jobs*b.N)/w.times[name].Seconds(), name+"-jobs/s")
+		}
+		w.names = []string{"river", "deepfaked", "river-tx", "deepfaked"}
+		w.report(b)
+	})
+}
+
+func (r *rig) counting(b *testing.B, workers int, done func()) *Runner {
+	b.Helper()
+	ledger := r.place.ledger
+	opts := options(workers)
+	runner, err := New(b.Context(), r.deps(detector(good), counted{ledger, done}), opts)
+	check(b, err)
+	return runner
+}
+
+// countdown returns what waits for n calls of done.
+func countdown(n int64) (wait chan struct{}, done func()) {
+	wait = make(chan struct{})
+	var left atomic.Int64
+	left.Store(n)
+	return wait, func() {
+		if left.Add(-1) == 0 {
+			close(wait)
+		}
+	}
+}
+
+func timed(b *testing.B, start func(context.Context) error, wait <-chan struct{}) time.Duration {
+	b.Helper()
+	began := time.Now()
+	check(b, start(context.WithoutCancel(b.Context())))
+	<-wait
+	return time.Since(began)
+}

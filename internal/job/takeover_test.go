@@ -1,0 +1,70 @@
+package job
+
+import (
+	"bufio"
+	"context"
+	"os"
+	"os/exec"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"deepfaked/inference"
+	"deepfaked/internal/account"
+)
+
+// A process that is suspended in the middle of a job wakes up when another one has
+// the job, and fails it: that one decides, and the job is counted once.
+func TestSuspendedProcess(t *testing.T) {
+	t.Parallel()
+	w := onPostgres(t)
+	cmd := exec.CommandContext(t.Context(), os.Args[0])
+	cmd.Env = append(os.Environ(), victimData+"="+w.data, victimDatabase+"="+w.database, victimDoes+"=stall")
+	cmd.Stderr = os.Stderr
+	input, err := cmd.StdinPipe()
+	require.NoError(t, err)
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() {
+		assert.NoError(t, cmd.Process.Kill())
+		assert.Error(t, cmd.Wait())
+	})
+	said := map[bool]string{}
+	for lines := bufio.NewScanner(out); len(said) < 2 && lines.Scan(); {
+		said[lines.Text() == "begun"] = lines.Text()
+	}
+	require.NoError(t, cmd.Process.Signal(syscall.SIGSTOP))
+
+	begun, finish := make(chan struct{}, 9), make(chan struct{})
+	f := setup(t, w, func(ctx context.Context, r inference.Request) (inference.Result, error) {
+		begun <- struct{}{}
+		<-finish
+		return good(ctx, r)
+	}, options(1))
+	letFinish := sync.OnceFunc(func() { close(finish) })
+	t.Cleanup(letFinish)
+	f.inherit()
+	<-begun
+	require.NoError(t, cmd.Process.Signal(syscall.SIGCONT))
+	require.NoError(t, input.Close())
+	require.Eventually(t, func() bool { return f.state() == "scheduled" }, time.Minute, 5*time.Millisecond, "the other one has come to its end")
+	d, err := f.ledger.Detection(t.Context(), f.account, said[false])
+	require.NoError(t, err)
+	assert.Equal(t, account.Processing, d.State)
+	letFinish()
+	assert.Equal(t, account.Complete, f.ended(said[false]).State)
+	f.used(1)
+	f.empty()
+}
+
+// state is that of the one job in the queue.
+func (f *fixture) state() (s string) {
+	f.t.Helper()
+	require.NoError(f.t, f.books.Reader().QueryRowContext(f.t.Context(), `SELECT state FROM river_job`).Scan(&s))
+	return s
+}
