@@ -157,37 +157,6 @@ func testPurgeForgetsDays(t *testing.T, fresh database) {
 	assert.Zero(t, days)
 }
 
-// What is asked with every request, or over a whole table, must not scan one.
-func TestQueryPlans(t *testing.T) {
-	t.Parallel()
-	l, c := setup(t, sqlite)
-	a := join(t, l, "ann", "pro")
-	insertFailed(t, l, a, 100, c.Now())
-	for name, query := range map[string]string{
-		"detection": byID + ` AND account_id = $2`,
-		"places":    `SELECT count(*) FROM reservations WHERE account_id = $1 AND period = $2`,
-		"due":       `SELECT id FROM detections WHERE completed_at < $1 ORDER BY completed_at LIMIT $2`,
-		"crashed":   `SELECT id FROM detections WHERE state = 'processing'`,
-		"released":  `DELETE FROM reservations WHERE detection_id = $1`,
-	} {
-		rows, err := l.store.Reader().QueryContext(t.Context(), "EXPLAIN QUERY PLAN "+query, "x", 1)
-		require.NoError(t, err, name)
-		for rows.Next() {
-			var id, parent, unused int
-			var detail string
-			require.NoError(t, rows.Scan(&id, &parent, &unused, &detail))
-			if name == "crashed" {
-				assert.Contains(t, detail, "detections_processing", name)
-				continue
-			}
-			assert.NotContains(t, detail, "SCAN", name)
-			assert.NotContains(t, detail, "TEMP B-TREE", name)
-		}
-		require.NoError(t, rows.Err())
-		require.NoError(t, rows.Close())
-	}
-}
-
 // insertFailed stores n failed detections at once.
 func insertFailed(t *testing.T, l *Ledger, a Account, n int, completed time.Time) {
 	t.Helper()

@@ -135,6 +135,11 @@ func (l *Ledger) matches(ctx context.Context, tx *store.Tx, id, token string) bo
 	return err == nil && subtle.ConstantTimeCompare(stored, hash(token)) == 1
 }
 
+// ownerOf is what Authenticate reads.
+const ownerOf = `
+	SELECT k.hash, k.revoked_at IS NOT NULL, a.id, a.name, a.plan, a.created_at
+	FROM keys k JOIN accounts a ON a.id = k.account_id WHERE k.id = $1`
+
 // Authenticate finds the account that a bearer token belongs to. The error is
 // ErrUnauthorized when the token is malformed, unknown or revoked; any other
 // error is the service's own.
@@ -148,9 +153,7 @@ func (l *Ledger) Authenticate(ctx context.Context, bearerToken string) (Account,
 	var plan string
 	var created int64
 	var revoked bool
-	err := l.store.Reader().QueryRowContext(ctx, `
-		SELECT k.hash, k.revoked_at IS NOT NULL, a.id, a.name, a.plan, a.created_at
-		FROM keys k JOIN accounts a ON a.id = k.account_id WHERE k.id = $1`, id).
+	err := l.store.Reader().QueryRowContext(ctx, ownerOf, id).
 		Scan(&stored, &revoked, &a.ID, &a.Name, &plan, &created)
 	if errors.Is(err, sql.ErrNoRows) {
 		return Account{}, ErrUnauthorized

@@ -14,14 +14,16 @@ import (
 func (l *Ledger) Usage(ctx context.Context, a Account) (Usage, error) {
 	start := a.Plan.PeriodStart(l.now(), a.Created)
 	u := Usage{Plan: a.Plan.Name, Limit: a.Plan.Scans, PeriodStart: start}
-	err := l.store.Reader().QueryRowContext(ctx, `
-		SELECT count FROM scans WHERE account_id = $1 AND period = $2`, a.ID, micros(start)).Scan(&u.Used)
+	err := l.store.Reader().QueryRowContext(ctx, usedIn, a.ID, micros(start)).Scan(&u.Used)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return Usage{}, fmt.Errorf("read usage: %w", err)
 	}
 	u.Remaining = max(0, u.Limit-u.Used)
 	return u, nil
 }
+
+// usedIn is what Usage reads.
+const usedIn = `SELECT count FROM scans WHERE account_id = $1 AND period = $2`
 
 // Detection reads a detection of the account: an asynchronous one in any state,
 // a synchronous one once it is complete. The error is ErrNotFound for every
@@ -30,7 +32,7 @@ func (l *Ledger) Detection(ctx context.Context, a Account, id string) (Detection
 	if !text(id) {
 		return Detection{}, fmt.Errorf("read a detection: %w", ErrNotFound)
 	}
-	d, err := detection(ctx, l.store.Reader(), byID+` AND account_id = $2`, id, a.ID)
+	d, err := detection(ctx, l.store.Reader(), byIDOf, id, a.ID)
 	if err != nil {
 		return Detection{}, fmt.Errorf("read %s: %w", id, err)
 	}
@@ -43,6 +45,9 @@ func (l *Ledger) Detection(ctx context.Context, a Account, id string) (Detection
 const byID = `
 	SELECT id, mode = 'async', state, sensitivity, kind, verdict, confidence, report, error, created_at, completed_at
 	FROM detections WHERE id = $1`
+
+// byIDOf is what a client polls with.
+const byIDOf = byID + ` AND account_id = $2`
 
 // detection reads the one row that query finds.
 func detection(ctx context.Context, q querier, query string, args ...any) (Detection, error) {

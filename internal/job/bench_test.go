@@ -56,8 +56,8 @@ type bareQueue interface {
 // rig is a place with both kinds of queue.
 type rig struct {
 	*place
-	account account.Account
-	insert  func(ctx context.Context) error                     // one bare job
+	clients [10]account.Account
+	insert  func(ctx context.Context, a account.Account) error  // one bare job
 	bare    func(workers int, inTx bool, done func()) bareQueue // runs bare jobs
 }
 
@@ -94,11 +94,13 @@ func newRig(b *testing.B, w where) *rig {
 	b.Cleanup(func() { check(b, p.close()) })
 	check(b, Migrate(b.Context(), p.books))
 	r := &rig{place: p}
-	key, err := p.ledger.CreateKey(b.Context(), "bench", "pro")
-	check(b, err)
-	r.account, err = p.ledger.Authenticate(b.Context(), key.Token)
-	check(b, err)
-	r.account.Plan.Scans = 1 << 40
+	for i := range r.clients {
+		key, err := p.ledger.CreateKey(b.Context(), fmt.Sprint("client", i), "pro")
+		check(b, err)
+		r.clients[i], err = p.ledger.Authenticate(b.Context(), key.Token)
+		check(b, err)
+		r.clients[i].Plan.Scans = 1 << 40
+	}
 	if pool := p.books.Postgres(); pool != nil {
 		rigUp(b, r, riverpgxv5.New(pool), func(ctx context.Context, do func(pgx.Tx) error) error {
 			return pgx.BeginFunc(ctx, pool, do)
@@ -123,8 +125,8 @@ func rigUp[D riverdriver.Driver[T], T any](b *testing.B, r *rig, d D, within fun
 	b.Helper()
 	inserter, err := river.NewClient[T](d, &river.Config{})
 	check(b, err)
-	r.insert = func(ctx context.Context) error {
-		_, err := inserter.Insert(ctx, bare{detection{ID: account.NewDetectionID(), Account: r.account.ID, SHA256: strings.Repeat("0", 64)}}, nil)
+	r.insert = func(ctx context.Context, _ account.Account) error {
+		_, err := inserter.Insert(ctx, bare{detection{ID: account.NewDetectionID(), Account: r.clients[0].ID, SHA256: strings.Repeat("0", 64)}}, nil)
 		return err
 	}
 	r.bare = func(workers int, inTx bool, done func()) bareQueue {
@@ -149,24 +151,24 @@ func rigUp[D riverdriver.Driver[T], T any](b *testing.B, r *rig, d D, within fun
 
 // accept measures one way to accept jobs, from several goroutines, and returns
 // the time of one. The queue is empty at the start, and those uploads are gone.
-func (r *rig) accept(b *testing.B, workers int, do func(context.Context) error) time.Duration {
+func (r *rig) accept(b *testing.B, clients int, do func(context.Context, account.Account) error) time.Duration {
 	b.Helper()
 	const each = 100
 	check(b, r.books.Write(b.Context(), func(tx *store.Tx) error {
 		_, err := tx.ExecContext(b.Context(), `DELETE FROM river_job`)
 		return err
 	}))
-	names, err := r.spool.Parked()
+	parked, err := r.spool.Parked(b.Context())
 	check(b, err)
-	for _, name := range names {
-		check(b, r.spool.Discard(name))
+	for _, p := range parked {
+		check(b, r.spool.Discard(b.Context(), p.Name))
 	}
 	began := time.Now()
 	var group sync.WaitGroup
-	for range workers {
+	for i := range clients {
 		group.Go(func() {
-			for range each / workers {
-				if err := do(b.Context()); err != nil {
+			for range each / clients {
+				if err := do(b.Context(), r.clients[i]); err != nil {
 					b.Error(err)
 					return
 				}
@@ -208,8 +210,8 @@ func (w *ways) report(b *testing.B) {
 // both with an upload that is on disk before, which is what comes before 202.
 func BenchmarkAccept(b *testing.B) {
 	onDisks(b, func(b *testing.B, newRig func() *rig) {
-		for _, workers := range []int{1, 10} {
-			b.Run(fmt.Sprintf("clients=%d", workers), func(b *testing.B) {
+		for _, clients := range []int{1, 10} {
+			b.Run(fmt.Sprintf("clients=%d", clients), func(b *testing.B) {
 				r := newRig()
 				runner, err := r.runner(b.Context(), detector(good), Options{
 					Queue: 256, Attempts: 3, Retry: time.Second, Deadline: time.Minute, RetryAfter: time.Second,
@@ -217,10 +219,10 @@ func BenchmarkAccept(b *testing.B) {
 				check(b, err)
 				var w ways
 				for b.Loop() {
-					w.add("river", r.accept(b, workers, r.insert))
-					w.add("books", r.accept(b, workers, func(ctx context.Context) error { return r.reserve(ctx, runner, false) }))
-					w.add("river+upload", r.accept(b, workers, r.insertUpload))
-					w.add("books+upload", r.accept(b, workers, func(ctx context.Context) error { return r.reserve(ctx, runner, true) }))
+					w.add("river", r.accept(b, clients, r.insert))
+					w.add("books", r.accept(b, clients, func(ctx context.Context, a account.Account) error { return r.reserve(ctx, runner, a, false) }))
+					w.add("river+upload", r.accept(b, clients, r.insertUpload))
+					w.add("books+upload", r.accept(b, clients, func(ctx context.Context, a account.Account) error { return r.reserve(ctx, runner, a, true) }))
 				}
 				w.report(b)
 			})
@@ -229,8 +231,8 @@ func BenchmarkAccept(b *testing.B) {
 }
 
 // insertUpload is what a program would do that has River and no books.
-func (r *rig) insertUpload(ctx context.Context) error {
-	_, task, err := r.task(r.account)
+func (r *rig) insertUpload(ctx context.Context, a account.Account) error {
+	_, task, err := r.task(a)
 	if err != nil {
 		return err
 	}
@@ -238,20 +240,20 @@ func (r *rig) insertUpload(ctx context.Context) error {
 	if err := task.File.Park(task.ID); err != nil {
 		return err
 	}
-	return r.insert(ctx)
+	return r.insert(ctx, a)
 }
 
 // reserve accepts a job, with its upload or with one that is elsewhere.
-func (r *rig) reserve(ctx context.Context, runner *Runner, upload bool) error {
-	s, task, err := r.task(r.account)
+func (r *rig) reserve(ctx context.Context, runner *Runner, a account.Account, upload bool) error {
+	s, task, err := r.task(a)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = task.File.Close() }()
 	if upload {
-		return runner.Submit(ctx, r.account, s, task)
+		return runner.Submit(ctx, a, s, task)
 	}
-	return r.ledger.Reserve(ctx, r.account, s, func(ctx context.Context, tx *store.Tx) error { return runner.insert(ctx, tx, task) })
+	return r.ledger.Reserve(ctx, a, s, func(ctx context.Context, tx *store.Tx) error { return runner.insert(ctx, tx, task) })
 }
 
 // counted calls done for each result that the books have.
@@ -279,7 +281,7 @@ func BenchmarkJobs(b *testing.B) {
 		for b.Loop() {
 			for name, inTx := range map[string]bool{"river": false, "river-tx": true} {
 				for range jobs {
-					check(b, r.insert(b.Context()))
+					check(b, r.insert(b.Context(), r.clients[0]))
 				}
 				wait, done := countdown(jobs)
 				q := r.bare(workers, inTx, done)
@@ -288,8 +290,8 @@ func BenchmarkJobs(b *testing.B) {
 			}
 			wait, done := countdown(jobs)
 			runner := r.counting(b, workers, done)
-			for range jobs {
-				_, err := r.submit(b.Context(), runner, r.account)
+			for i := range jobs {
+				_, err := r.submit(b.Context(), runner, r.clients[i%len(r.clients)])
 				check(b, err)
 			}
 			w.add("deepfaked", timed(b, runner.Start, wait))

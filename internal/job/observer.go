@@ -56,11 +56,11 @@ type querier interface {
 
 var _ querier = (*store.Tx)(nil)
 
-// countWaiting reads no more than the index of the jobs' states.
-const countWaiting = `SELECT count(*) FROM river_job WHERE state IN ('available', 'retryable', 'scheduled')`
+// countAllWaiting reads no more than the index of the jobs' states.
+const countAllWaiting = `SELECT count(*) FROM river_job WHERE state IN ('available', 'retryable', 'scheduled')`
 
 func waiting(ctx context.Context, q querier) (n int, err error) {
-	if err := q.QueryRowContext(ctx, countWaiting).Scan(&n); err != nil {
+	if err := q.QueryRowContext(ctx, countAllWaiting).Scan(&n); err != nil {
 		return 0, fmt.Errorf("count the jobs that wait: %w", err)
 	}
 	return n, nil

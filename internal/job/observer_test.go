@@ -74,7 +74,7 @@ func TestWaiting(t *testing.T) {
 	n, err := f.jobs.Waiting(t.Context())
 	require.NoError(t, err)
 	assert.Equal(t, 3, n)
-	rows, err := f.books.Reader().QueryContext(t.Context(), "EXPLAIN QUERY PLAN "+countWaiting)
+	rows, err := f.books.Reader().QueryContext(t.Context(), "EXPLAIN QUERY PLAN "+countAllWaiting)
 	require.NoError(t, err)
 	defer func() { _ = rows.Close() }()
 	for rows.Next() {

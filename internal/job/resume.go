@@ -74,12 +74,15 @@ func (r *Runner) release(ctx context.Context, tx *store.Tx) (int64, error) {
 	return again.RowsAffected()
 }
 
+// lostDetections are those that no job works for, and whether one did.
+const lostDetections = `
+	SELECT id, id IN (SELECT args->>'id' FROM river_job) FROM detections
+	WHERE state = 'processing' AND mode = 'async'
+	AND id NOT IN (SELECT args->>'id' FROM river_job WHERE state IN ` + unfinished + `)`
+
 // findLost finds the detections that no job works for, and what to say of each.
 func findLost(ctx context.Context, tx *store.Tx) (lost map[string]string, err error) {
-	rows, err := tx.QueryContext(ctx, `
-		SELECT id, id IN (SELECT args->>'id' FROM river_job) FROM detections
-		WHERE state = 'processing' AND mode = 'async'
-		AND id NOT IN (SELECT args->>'id' FROM river_job WHERE state IN `+unfinished+`)`)
+	rows, err := tx.QueryContext(ctx, lostDetections)
 	if err != nil {
 		return nil, err
 	}

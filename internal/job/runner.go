@@ -98,11 +98,17 @@ func (r *Runner) Submit(ctx context.Context, a account.Account, s account.Submis
 	return nil
 }
 
+// countWaiting counts the jobs that wait, up to $1.
+const countWaiting = `
+	SELECT count(*) FROM (
+	  SELECT 1 FROM river_job WHERE state IN ('available', 'retryable', 'scheduled') LIMIT $1) AS waiting`
+
 // insert queues t unless the queue is full.
 func (r *Runner) insert(ctx context.Context, tx *store.Tx, t Task) error {
-	n, err := waiting(ctx, tx)
+	n := 0
+	err := tx.QueryRowContext(ctx, countWaiting, r.opts.Queue).Scan(&n)
 	if err != nil {
-		return err
+		return fmt.Errorf("count the jobs that wait: %w", err)
 	}
 	if n >= r.opts.Queue {
 		return &inference.SaturatedError{RetryAfter: r.opts.RetryAfter}

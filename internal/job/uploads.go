@@ -120,9 +120,11 @@ func (r *Runner) sweep(ctx context.Context, age time.Duration) (n int, err error
 	return n, nil
 }
 
+const wantedUploads = `SELECT args->>'id' FROM river_job WHERE state IN ` + unfinished
+
 // wanted are the detections whose job is not finished.
 func (r *Runner) wanted(ctx context.Context) (ids []string, err error) {
-	rows, err := r.deps.Store.Reader().QueryContext(ctx, `SELECT args->>'id' FROM river_job WHERE state IN `+unfinished)
+	rows, err := r.deps.Store.Reader().QueryContext(ctx, wantedUploads)
 	if err != nil {
 		return nil, fmt.Errorf("list the jobs that wait: %w", err)
 	}
