@@ -7,8 +7,6 @@ import (
 	"time"
 
 	"github.com/riverqueue/river"
-
-	"deepfaked/internal/store"
 )
 
 // Observer is told of attempts as they end. Jobs call it at once and wait for
@@ -45,8 +43,11 @@ func (r *Runner) attempted(j *river.Job[detection], began time.Time, end End, er
 
 // Waiting counts the jobs that wait to be run, by any process: those that
 // Options.Queue bounds. It reads an index.
-func (r *Runner) Waiting(ctx context.Context) (int, error) {
-	return waiting(ctx, r.deps.Store.Reader())
+func (r *Runner) Waiting(ctx context.Context) (n int, err error) {
+	if err := r.deps.Store.Reader().QueryRowContext(ctx, countAllWaiting).Scan(&n); err != nil {
+		return 0, fmt.Errorf("count the jobs that wait: %w", err)
+	}
+	return n, nil
 }
 
 // querier is a transaction or a pool of readers.
@@ -54,14 +55,5 @@ type querier interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-var _ querier = (*store.Tx)(nil)
-
 // countAllWaiting reads no more than the index of the jobs' states.
 const countAllWaiting = `SELECT count(*) FROM river_job WHERE state IN ('available', 'retryable', 'scheduled')`
-
-func waiting(ctx context.Context, q querier) (n int, err error) {
-	if err := q.QueryRowContext(ctx, countAllWaiting).Scan(&n); err != nil {
-		return 0, fmt.Errorf("count the jobs that wait: %w", err)
-	}
-	return n, nil
-}
