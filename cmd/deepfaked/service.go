@@ -147,7 +147,12 @@ func (s *service) openBooks(ctx context.Context) error {
 	if s.process, err = s.books.Join(ctx, s.logger); err != nil {
 		return err
 	}
-	s.onClose(s.process.Leave)
+	s.onClose(func() error {
+		if err := s.process.Leave(); err != nil {
+			s.logger.Warn("others will see only by its silence that this process has ended", "error", err)
+		}
+		return nil
+	})
 	books := ledgerOptions(s.cfg)
 	books.Process = s.process
 	s.ledger, err = account.New(s.books, books)

@@ -210,6 +210,7 @@ func (w *ways) report(b *testing.B) {
 // both with an upload that is on disk before, which is what comes before 202.
 func BenchmarkAccept(b *testing.B) {
 	onDisks(b, func(b *testing.B, newRig func() *rig) {
+		b.Helper()
 		for _, clients := range []int{1, 10} {
 			b.Run(fmt.Sprintf("clients=%d", clients), func(b *testing.B) {
 				r := newRig()
@@ -276,6 +277,7 @@ func (c counted) Settle(ctx context.Context, id string, o account.Outcome, also 
 func BenchmarkJobs(b *testing.B) {
 	const jobs, workers = 300, 10
 	onDisks(b, func(b *testing.B, newRig func() *rig) {
+		b.Helper()
 		r := newRig()
 		var w ways
 		for b.Loop() {
@@ -307,9 +309,8 @@ func BenchmarkJobs(b *testing.B) {
 
 func (r *rig) counting(b *testing.B, workers int, done func()) *Runner {
 	b.Helper()
-	ledger := r.place.ledger
 	opts := options(workers)
-	runner, err := New(b.Context(), r.deps(detector(good), counted{ledger, done}), opts)
+	runner, err := New(b.Context(), r.deps(detector(good), counted{r.ledger, done}), opts)
 	check(b, err)
 	return runner
 }

@@ -1,12 +1,16 @@
 package store
 
 import (
+	"fmt"
+	"regexp"
 	"slices"
 	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"deepfaked/internal/postgrestest"
 )
 
 func version(t *testing.T, s *Store) int {
@@ -124,4 +128,45 @@ func TestAnOlderSchemaIsLeftToTheClaimant(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, claimed.Close())
 	assert.Equal(t, 2, version(t, old))
+}
+
+// While a service is renewed, a version that knows the schema's first step works
+// on, next to one that has made the second.
+func TestOldAndNewSideBySide(t *testing.T) {
+	t.Parallel()
+	b := backend{"", DefaultOptions()}
+	b.opts.Database = postgrestest.Database(t)
+	history := postgresMigrations()
+	older, err := b.openAt(t.Context(), history)
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, older.Close()) })
+	add := func(s *Store, id string) error {
+		return s.Write(t.Context(), func(tx *Tx) error { return insertAccount(t.Context(), tx, id) })
+	}
+	require.NoError(t, add(older, "a"))
+	newer, err := b.openAt(t.Context(), append(history, migration{fmt.Sprintf("%04d_more.sql", len(history)+1),
+		`ALTER TABLE accounts ADD COLUMN note TEXT NOT NULL DEFAULT ''; CREATE TABLE more (x INTEGER)`}))
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, newer.Close()) })
+	require.NoError(t, add(older, "b"))
+	require.NoError(t, add(newer, "c"))
+	assert.Equal(t, 3, accounts(t, older))
+}
+
+// takesAway finds what a version that is still running could stumble over.
+var takesAway = regexp.MustCompile(`(?i)\bDROP\b|\bRENAME\b|\bTRUNCATE\b|\bSET NOT NULL\b|\bTYPE\b|\bADD CONSTRAINT\b|ADD COLUMN (\w+ )+NOT NULL\s*[,;]`)
+
+// The rule of DESIGN.md for what follows a schema's first step on PostgreSQL.
+func TestMigrationsOnlyAdd(t *testing.T) {
+	t.Parallel()
+	for script, want := range map[string]bool{
+		"DROP TABLE x;": true, "ALTER TABLE x RENAME y TO z;": true, "ALTER TABLE x ALTER y TYPE text;": true,
+		"ALTER TABLE x ADD COLUMN y TEXT NOT NULL;": true, "ALTER TABLE x ADD COLUMN y TEXT NOT NULL DEFAULT '';": false,
+		"ALTER TABLE x ADD COLUMN y TEXT;": false, "CREATE TABLE x (y TEXT NOT NULL);": false, "CREATE INDEX y ON x (z);": false,
+	} {
+		assert.Equal(t, want, takesAway.MatchString(script), script)
+	}
+	for _, m := range postgresMigrations()[1:] {
+		assert.NotRegexp(t, takesAway, m.script, m.name)
+	}
 }

@@ -1,0 +1,86 @@
+//go:build gocv_specific_modules
+
+package main
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+)
+
+// smallDisk mounts a file system of a few megabytes.
+func smallDisk(t *testing.T, options string) string {
+	t.Helper()
+	dir := t.TempDir()
+	err := unix.Mount("tmpfs", dir, "tmpfs", 0, options)
+	if errors.Is(err, unix.EPERM) {
+		t.Skip("mounting a small file system is not allowed here: run the tests as root")
+	}
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, unix.Unmount(dir, 0)) })
+	return dir
+}
+
+// occupy fills a file system up and returns the file that does.
+func occupy(t *testing.T, dir string) string {
+	t.Helper()
+	path := filepath.Join(dir, "filler")
+	file, err := os.Create(path)
+	require.NoError(t, err)
+	_, err = io.Copy(file, zeroes{})
+	require.ErrorIs(t, err, syscall.ENOSPC)
+	require.NoError(t, file.Close())
+	return path
+}
+
+// zeroes never ends.
+type zeroes struct{}
+
+// Read implements io.Reader.
+func (zeroes) Read(p []byte) (int, error) {
+	clear(p)
+	return len(p), nil
+}
+
+// A disk that is full is the service's own error for what needs room, and nothing
+// is to be done when there is room again.
+func TestFullDisk(t *testing.T) {
+	t.Parallel()
+	data := smallDisk(t, "size=16m")
+	key := newKey(t, data, "patient", "pro")
+	s, end := spawn(t, data)
+	s.detect(t, key, somePicture(t)).judged(t)
+
+	filler := occupy(t, data)
+	for _, async := range []string{"false", "true"} {
+		s.detect(t, key, somePicture(t), "async", async).want(t, 500, "internal_error")
+	}
+	assert.InDelta(t, 1, s.usage(t, key), 0, "what only reads goes on")
+
+	require.NoError(t, os.Remove(filler))
+	s.detect(t, key, somePicture(t)).judged(t)
+	a := s.detect(t, key, somePicture(t), "async", "true")
+	require.Equal(t, 202, a.status, a.raw)
+	assert.Equal(t, "complete", s.finished(t, key, a.id())["status"])
+	assert.InDelta(t, 3, s.usage(t, key), 0)
+	assert.Zero(t, end(unix.SIGTERM))
+}
+
+// What can't be written to is said at the start.
+func TestDisksRefused(t *testing.T) {
+	t.Parallel()
+	full, fixed := smallDisk(t, "size=64k"), smallDisk(t, "size=1m")
+	occupy(t, full)
+	require.NoError(t, unix.Mount("", fixed, "", unix.MS_REMOUNT|unix.MS_RDONLY, ""))
+	for _, command := range [][]string{{"serve", "--listen", "127.0.0.1:0"}, {"worker"}, {"keys", "create", "--account", "a", "--plan", "pro"}} {
+		call(t, append(command, "--data", full)...).refused(t, exitFailed, full, "full")
+		call(t, append(command, "--data", fixed)...).refused(t, exitFailed, fixed, "read-only file system", "--data")
+	}
+}

@@ -1,0 +1,156 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"deepfaked/internal/postgrestest"
+)
+
+func onPostgres(t *testing.T) backend {
+	t.Helper()
+	b := backend{"", DefaultOptions()}
+	b.opts.Database, b.opts.Lost = postgrestest.Database(t), 400*time.Millisecond
+	return b
+}
+
+// What nobody has been promised is not waited for on the disk, and that does not
+// stay with the connection.
+func TestWhatPostgresSyncs(t *testing.T) {
+	t.Parallel()
+	b := onPostgres(t)
+	b.opts.Connections = 2
+	s := b.open(t)
+	for range 4 {
+		for want, write := range map[string]func(context.Context, func(*Tx) error) error{"on": s.Write, "off": s.WriteUnsynced} {
+			require.NoError(t, write(t.Context(), func(tx *Tx) error {
+				var level string
+				require.NoError(t, tx.QueryRowContext(t.Context(), "SHOW synchronous_commit").Scan(&level))
+				assert.Equal(t, want, level)
+				return nil
+			}))
+		}
+	}
+}
+
+// Two transactions that wait for each other: one is run again, and both are done.
+func TestDeadlocksAreTriedAgain(t *testing.T) {
+	t.Parallel()
+	s := onPostgres(t).open(t)
+	require.NoError(t, s.Write(t.Context(), func(tx *Tx) error {
+		return errors.Join(insertAccount(t.Context(), tx, "a"), insertAccount(t.Context(), tx, "b"))
+	}))
+	holding, ended := make(chan string, 9), make(chan error, 2)
+	begin := make(chan struct{})
+	for _, order := range [][]string{{"a", "b"}, {"b", "a"}} {
+		go func() {
+			ended <- s.Write(t.Context(), func(tx *Tx) error {
+				if err := tx.Lock(t.Context(), "accounts", order[0]); err != nil {
+					return err
+				}
+				holding <- order[0]
+				<-begin
+				return tx.Lock(t.Context(), "accounts", order[1])
+			})
+		}()
+	}
+	<-holding
+	<-holding
+	close(begin)
+	require.NoError(t, <-ended)
+	require.NoError(t, <-ended)
+	assert.Len(t, holding, 1, "one was tried again")
+
+	tried := 0
+	err := s.Write(t.Context(), func(*Tx) error { tried++; return &pgconn.PgError{Code: "40001"} })
+	require.Error(t, err)
+	assert.Equal(t, tries, tried, "but not for ever")
+}
+
+// Whoever falls silent is at work no longer, and comes back by itself; only who has
+// been there for as long as others may be silent ends what they left.
+func TestProcessesAtWork(t *testing.T) {
+	t.Parallel()
+	b := onPostgres(t)
+	s := b.open(t)
+	logger := slog.New(slog.DiscardHandler)
+	first, err := s.Join(t.Context(), logger)
+	require.NoError(t, err)
+	second, err := s.Join(t.Context(), logger)
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, second.Leave()) })
+	atWork := func() (ids []string) {
+		rows, err := s.Reader().QueryContext(t.Context(), s.AtWork())
+		require.NoError(t, err)
+		defer func() { _ = rows.Close() }()
+		for rows.Next() {
+			var id string
+			require.NoError(t, rows.Scan(&id))
+			ids = append(ids, id)
+		}
+		require.NoError(t, rows.Err())
+		return ids
+	}
+	heir := func(p *Process) (ran bool) {
+		require.NoError(t, p.Inherit(t.Context(), func(*Tx) error { ran = true; return nil }))
+		return ran
+	}
+	assert.ElementsMatch(t, []string{first.ID(), second.ID()}, atWork())
+	assert.False(t, heir(second))
+	first.stop() // as if it were suspended
+	require.Eventually(t, func() bool { return len(atWork()) == 1 }, time.Minute, 10*time.Millisecond)
+	assert.Equal(t, []string{second.ID()}, atWork())
+	assert.False(t, heir(first))
+	require.Eventually(t, func() bool { return heir(second) }, time.Minute, 10*time.Millisecond)
+	require.NoError(t, first.seen(t.Context()))
+	assert.Len(t, atWork(), 2)
+	assert.False(t, heir(first), "it has just come back")
+	require.NoError(t, first.Leave())
+	require.NoError(t, first.Leave())
+	assert.Equal(t, []string{second.ID()}, atWork())
+}
+
+// One at a time, in all processes.
+func TestAlone(t *testing.T) {
+	t.Parallel()
+	b := onPostgres(t)
+	one, two := b.open(t), b.open(t)
+	inside, leave, ended := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+	go func() {
+		ended <- one.Alone(t.Context(), "x", func() error { close(inside); <-leave; return nil })
+	}()
+	<-inside
+	short, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	require.ErrorIs(t, two.Alone(short, "x", func() error { return nil }), context.DeadlineExceeded)
+	require.NoError(t, two.Alone(t.Context(), "y", func() error { return nil }))
+	close(leave)
+	require.NoError(t, <-ended)
+	refusal := errors.New("refused")
+	require.ErrorIs(t, two.Alone(t.Context(), "x", func() error { return refusal }), refusal)
+	require.NoError(t, one.Alone(t.Context(), "x", func() error { return nil }))
+}
+
+// A server that was gone is found again, without anything being done.
+func TestPostgresComesBack(t *testing.T) {
+	t.Parallel()
+	server := postgrestest.Start(t)
+	b := backend{"", DefaultOptions()}
+	b.opts.Database = server.Database(t)
+	s := b.open(t)
+	require.NoError(t, s.Write(t.Context(), func(tx *Tx) error { return insertAccount(t.Context(), tx, "a") }))
+	server.Kill()
+	require.Error(t, s.Write(t.Context(), func(tx *Tx) error { return insertAccount(t.Context(), tx, "b") }))
+	_, err := s.Reader().ExecContext(t.Context(), "SELECT 1")
+	require.Error(t, err)
+	require.NoError(t, server.Run())
+	require.NoError(t, s.Write(t.Context(), func(tx *Tx) error { return insertAccount(t.Context(), tx, "c") }))
+	assert.Equal(t, 2, accounts(t, s))
+}
