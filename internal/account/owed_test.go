@@ -20,7 +20,9 @@ func impatient(t *testing.T, dir string, c *clock) *Ledger {
 	s, err := store.Open(t.Context(), dir, opts)
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, s.Close()) })
-	l, err := New(s, Options{Plans: DefaultPlans(), Now: c.Now})
+	plans := DefaultPlans()
+	plans[1].Daily = 9 // starter's
+	l, err := New(s, Options{Plans: plans, Now: c.Now})
 	require.NoError(t, err)
 	return l
 }

@@ -28,7 +28,7 @@ func takePlace(ctx context.Context, tx *store.Tx, a Account, s Submission, holde
 			WITH room AS (`+placesTaken+`),
 			fits AS (SELECT FROM room WHERE ($4 = 0 OR submitted < $4) AND taken < $5),
 			counted AS (
-			  INSERT INTO submissions (account_id, day, count) SELECT $1, $2, 1 FROM fits
+			  INSERT INTO submissions (account_id, day, count) SELECT $1, $2, 1 FROM fits WHERE $4 > 0
 			  ON CONFLICT (account_id, day) DO UPDATE SET count = submissions.count + 1),
 			noted AS (
 			  INSERT INTO detections (id, account_id, mode, state, sensitivity, created_at)

@@ -22,12 +22,12 @@ func (l *Ledger) Check(ctx context.Context, a Account) error {
 	return nil
 }
 
-// Reserve accepts a submission: it counts it for the day, holds a place in the
-// current period's allowance and notes the detection as processing, all in one
-// transaction. The errors are Check's. After success one of Settle, Fail and
-// Release must be called for s.ID. An asynchronous one survives a power failure
-// from then on; of a synchronous one, whose client such a failure leaves without
-// an answer, nothing need be left.
+// Reserve accepts a submission: it counts it for the day where the plan bounds
+// that, holds a place in the current period's allowance and notes the detection as
+// processing, all in one transaction. The errors are Check's. After success one of
+// Settle, Fail and Release must be called for s.ID. An asynchronous one survives a
+// power failure from then on; of a synchronous one, whose client such a failure
+// leaves without an answer, nothing need be left.
 // What also does becomes true with the reservation or not at all.
 func (l *Ledger) Reserve(ctx context.Context, a Account, s Submission, also ...Step) error {
 	now := l.now()
@@ -110,10 +110,13 @@ func (s Submission) mode() string {
 
 // accept writes what Reserve promises.
 func accept(ctx context.Context, tx *store.Tx, a Account, s Submission, holder sql.NullString, now time.Time) error {
-	_, counted := tx.ExecContext(ctx, `
-		INSERT INTO submissions (account_id, day, count) VALUES ($1, $2, 1)
-		ON CONFLICT (account_id, day) DO UPDATE SET count = submissions.count + 1`,
-		a.ID, dayNumber(now))
+	var counted error
+	if a.Plan.Daily > 0 {
+		_, counted = tx.ExecContext(ctx, `
+			INSERT INTO submissions (account_id, day, count) VALUES ($1, $2, 1)
+			ON CONFLICT (account_id, day) DO UPDATE SET count = submissions.count + 1`,
+			a.ID, dayNumber(now))
+	}
 	_, noted := tx.ExecContext(ctx, `
 		INSERT INTO detections (id, account_id, mode, state, sensitivity, created_at)
 		VALUES ($1, $2, $3, 'processing', $4, $5)`,
