@@ -14,7 +14,7 @@ WORK      ?= .cache/train
 MORE      ?= $(WORK)/more
 TOOLS     := $(if $(XDG_CACHE_HOME),$(XDG_CACHE_HOME),$(HOME)/.cache)/deepfaked/tools
 
-.PHONY: run build test lint vet vuln bench memory-check setup setup-tests train-image train-face train-fusion train-facedetect train-speech train-test convert-measure convert-parity clean help
+.PHONY: run build test lint vet vuln bench memory-check deploy-check image-check setup setup-tests train-image train-face train-fusion train-facedetect train-speech train-test convert-measure convert-parity clean help
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -32,7 +32,7 @@ test: setup-tests lint vet vuln ## set up and run every check and test
 
 lint: setup-tests ## golangci-lint and, where it is installed, shellcheck
 	$(TOOLS)/golangci-lint run --build-tags $(TEST_TAGS) ./...
-	@if command -v shellcheck >/dev/null; then shellcheck scripts/setup scripts/test-setup scripts/run scripts/sample scripts/vuln scripts/memory-check scripts/gpu-check .ci/run; \
+	@if command -v shellcheck >/dev/null; then shellcheck scripts/setup scripts/test-setup scripts/run scripts/sample scripts/vuln scripts/memory-check scripts/gpu-check scripts/deploy-check scripts/image-check .ci/run; \
 	else echo 'lint: shellcheck is not installed, the shell scripts were not checked'; fi
 
 vet: setup ## go vet, also as it is on a machine without OpenCV and FFmpeg
@@ -48,6 +48,12 @@ bench: setup-tests ## benchmarks, COUNT times each, summed up by benchstat
 
 memory-check: build ## a thousand requests of each kind: memory must not grow
 	scripts/memory-check
+
+deploy-check: ## check the chart and the compose file; builds helm, kubeconform and docker compose once
+	scripts/deploy-check
+
+image-check: ## build the container image and judge a picture in it; as root, with buildah and debootstrap
+	scripts/image-check
 
 setup: ## install what building and running need
 	@scripts/setup
