@@ -32,7 +32,7 @@ func (f decoderFunc) Decode(ctx context.Context, _ *os.File, _ int64, _ preproce
 // meanRunner is a model whose logit is the mean of its row: bytes/100 or samples.
 type meanRunner []models.Row
 
-func (m meanRunner) MaxBatch() int        { return len(m) }
+func (m meanRunner) Sizes() []int         { return upTo(len(m)) }
 func (m meanRunner) Row(i int) models.Row { return m[i] }
 
 func (m meanRunner) Run(n int) ([]float32, error) {

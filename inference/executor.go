@@ -1,40 +1,49 @@
 package inference
 
 import (
-	"container/heap"
 	"fmt"
 	"math"
 	"time"
 )
 
+// row is one of a ticket's, on its way through an executor.
+type row struct {
+	ticket *ticket
+	index  int
+}
+
 // loop is the life of one executor: take what is there, run it, again.
-func (s *Scheduler) loop(e Executor) {
-	batch := make([]*row, 0, 64)
+func (s *Scheduler) loop(id int, e Executor) {
+	batch := make([]row, 0, 64)
 	for {
-		q, rows := s.take(e, batch[:0])
+		q, rows := s.take(id, batch[:0])
 		if q == nil {
 			return
 		}
 		s.waited(q.model, rows)
 		s.execute(q, e[q.model], rows)
 		clear(rows) // a finished ticket must not be kept alive by the buffer
+		batch = rows
 	}
 }
 
 // take waits for work and removes the next batch from its queue. It returns nil
 // once the scheduler is closed.
-func (s *Scheduler) take(e Executor, batch []*row) (*queue, []*row) {
+func (s *Scheduler) take(id int, batch []row) (*queue, []row) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.idle++
 	defer func() { s.idle-- }()
 	for {
-		if q := s.next(); q != nil {
-			if batch = s.cut(q, e[q.model].MaxBatch(), batch); len(batch) > 0 {
+		if q, t := s.first(); t != nil {
+			s.turns.serve(&t.entry)
+			if batch = s.cut(q, batch); len(batch) > 0 {
+				s.ends[id] = s.opts.Now().Add(q.table.of(len(batch)))
 				return q, batch
 			}
 			continue
 		}
+		s.ends[id] = time.Time{}
 		if s.closed {
 			return nil, nil
 		}
@@ -42,37 +51,44 @@ func (s *Scheduler) take(e Executor, batch []*row) (*queue, []*row) {
 	}
 }
 
-// next is the queue whose first row is due before all others.
-func (s *Scheduler) next() *queue {
-	var best *queue
-	for _, q := range s.queues {
-		if len(q.rows) > 0 && (best == nil || q.rows[0].before(best.rows[0])) {
-			best = q
+// first is whose turn it is, with its queue; nil when nobody waits.
+func (s *Scheduler) first() (q *queue, t *ticket) {
+	if s.rows == 0 {
+		return nil, nil
+	}
+	now := s.opts.Now()
+	for i, other := range s.order {
+		if e := s.turns.first(i, now, true); e != nil && (t == nil || s.turns.precedes(e, &t.entry, now)) {
+			q, t = other, e.ticket
 		}
 	}
-	return best
+	return q, t
 }
 
-// cut takes the rows of one batch: the most the runner holds, but no more than
-// this executor's share while others stand idle. Rows whose caller has gone are
-// dropped on the way.
-func (s *Scheduler) cut(q *queue, most int, batch []*row) []*row {
-	share := (len(q.rows) + s.idle - 1) / s.idle
-	for len(q.rows) > 0 && len(batch) < min(most, share) {
-		r := heap.Pop(&q.rows).(*row)
-		if err := r.ticket.dead(); err != nil {
-			s.drop(r, err)
+// cut takes the rows of one batch: as many as are best run at once, but no more
+// than this executor's share while others stand idle. Rows whose caller has gone
+// are dropped on the way.
+func (s *Scheduler) cut(q *queue, batch []row) []row {
+	share, now := (q.rows+s.idle-1)/s.idle, s.opts.Now()
+	for n := q.table.fit(share, q.rows); len(batch) < n; {
+		e := s.turns.first(q.index, now, true)
+		if e == nil {
+			break
+		}
+		if err := e.ticket.dead(); err != nil {
+			s.drop(q, e.ticket, err)
 			continue
 		}
-		s.leave(r)
-		batch = append(batch, r)
+		batch = append(batch, row{e.ticket, e.ticket.work.Rows - e.rows})
+		s.turns.take(e)
+		s.count(q, -1)
 	}
 	return batch
 }
 
 // execute runs rows as one batch and settles each. A batch that fails is halved
 // until the row that spoils it stands alone.
-func (s *Scheduler) execute(q *queue, runner Runner, rows []*row) {
+func (s *Scheduler) execute(q *queue, runner Runner, rows []row) {
 	var outputs []float32
 	var start time.Time
 	err := guarded(func() (err error) {
@@ -93,7 +109,7 @@ func (s *Scheduler) execute(q *queue, runner Runner, rows []*row) {
 	}
 	took := s.opts.Now().Sub(start)
 	s.mu.Lock()
-	q.observe(len(rows), took)
+	q.table.observe(len(rows), took)
 	s.mu.Unlock()
 	s.ran(q.model, len(rows), took)
 	for i, r := range rows {
@@ -102,7 +118,7 @@ func (s *Scheduler) execute(q *queue, runner Runner, rows []*row) {
 	}
 }
 
-func (s *Scheduler) bisect(q *queue, runner Runner, rows []*row, err error) {
+func (s *Scheduler) bisect(q *queue, runner Runner, rows []row, err error) {
 	if len(rows) == 1 {
 		rows[0].ticket.settle(rows[0].index, nil, fmt.Errorf("model %s: %w", q.model, err))
 		return

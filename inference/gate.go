@@ -1,8 +1,8 @@
 package inference
 
 import (
-	"container/heap"
 	"context"
+	"math"
 	"sync"
 	"time"
 )
@@ -13,30 +13,25 @@ import (
 type gate struct {
 	opts       DetectorOptions
 	mu         sync.Mutex
-	lines      [2]line // of the files that wait, by priority
+	turns      *turns // of the files that wait
+	waiting    int    // interactive ones
 	running    int
-	background int                     // of those that run: never more than half, so that people find places
-	inside     time.Duration           // predicted cost of all that run
-	owed       map[payer]time.Duration // predicted cost of all that wait
+	background int           // of those that run: never more than half, so that people find places
+	inside     time.Duration // predicted cost of all that run
 	costs      costs
 	empty      time.Time // when no interactive file waited last
-	seq        uint64
 }
 
 // visit is one file's way through the gate.
 type visit struct {
-	payer
+	entry entry // while it waits; its cost is that of a place
 	class class
-	cost  time.Duration // of its place, as predicted
-	due   time.Time     // the order of service, as in the scheduler
-	seq   uint64
-	at    int           // in the line; -1 when it is not there
 	turn  chan struct{} // closed when it may run
-	start time.Time     // when it began to run
+	start time.Time     // when it began to
 }
 
 func newGate(opts DetectorOptions) *gate {
-	return &gate{opts: opts, owed: map[payer]time.Duration{}, costs: costs{}, empty: time.Now()}
+	return &gate{opts: opts, turns: newTurns(1, opts.BackgroundDelay), costs: costs{}, empty: time.Now()}
 }
 
 // enter waits for a place. The caller gives it back by calling leave once. A
@@ -46,7 +41,8 @@ func (g *gate) enter(ctx context.Context, req Request) (leave func(), err error)
 		return nil, err
 	}
 	asked := time.Now()
-	v := &visit{payer: payer{req.Account, req.Priority}, class: classOf(req), turn: make(chan struct{})}
+	v := &visit{class: classOf(req), turn: make(chan struct{})}
+	v.entry = entry{payer: payer{req.Account, req.Priority}, visit: v, rows: 1}
 	if err := g.queue(ctx, v); err != nil {
 		return nil, err
 	}
@@ -67,17 +63,18 @@ func (g *gate) queue(ctx context.Context, v *visit) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	now := time.Now()
-	v.cost = g.costs.of(v.class)
-	v.due = now.Add(pace(g.owed[v.payer], len(g.owed), g.opts.Parallel))
-	if v.priority == Background {
-		v.due = v.due.Add(g.opts.BackgroundDelay)
-	} else if err := g.refuse(ctx, v, now); err != nil {
-		return err
+	v.entry.cost, v.entry.since = max(g.costs.of(v.class), 1), now
+	v.entry.deadline = now.Add(math.MaxInt64 / 2)
+	if deadline, ok := ctx.Deadline(); ok {
+		v.entry.deadline = deadline
 	}
-	g.seq++
-	v.seq = g.seq
-	g.owed[v.payer] += v.cost
-	heap.Push(&g.lines[v.priority], v)
+	if v.entry.payer.priority == Interactive {
+		if err := g.refuse(v, now); err != nil {
+			return err
+		}
+		g.waiting++
+	}
+	g.turns.add(&v.entry)
 	g.dispatch(now)
 	return nil
 }
@@ -86,20 +83,16 @@ func (g *gate) queue(ctx context.Context, v *visit) error {
 // beyond its deadline. Background work has no caller who waits: whoever submits
 // it bounds it. A file that finds a place is never refused, so that predictions
 // that were too high are put right.
-func (g *gate) refuse(ctx context.Context, v *visit, now time.Time) error {
-	waiting := len(g.lines[Interactive])
-	if waiting == 0 {
+func (g *gate) refuse(v *visit, now time.Time) error {
+	if g.waiting == 0 {
 		g.empty = now
 		if g.running < g.opts.Parallel {
 			return nil
 		}
 	}
-	wait := g.predict(v)
-	late := wait > g.patience(now)
-	if deadline, ok := ctx.Deadline(); ok && now.Add(wait+v.cost).After(deadline) {
-		late = true
-	}
-	if late || waiting >= g.opts.Waiting {
+	wait := g.predict(v, now)
+	hopeless := now.Add(wait + v.entry.cost).After(v.entry.deadline)
+	if hopeless || wait > g.patience(now) || g.waiting >= g.opts.Waiting {
 		return &SaturatedError{RetryAfter: max(wait, time.Second)}
 	}
 	return nil
@@ -119,67 +112,53 @@ func (g *gate) patience(now time.Time) time.Duration {
 
 // predict is how long v would wait: for the half of what runs, and for all that
 // waits and goes before it.
-func (g *gate) predict(v *visit) time.Duration {
-	sum := g.inside / 2
-	for _, l := range g.lines {
-		for _, o := range l {
-			if !v.due.Before(o.due) {
-				sum += o.cost
-			}
-		}
-	}
-	return sum / time.Duration(g.opts.Parallel)
+func (g *gate) predict(v *visit, now time.Time) time.Duration {
+	return (g.inside/2 + g.turns.ahead(&v.entry, now)) / time.Duration(g.opts.Parallel)
 }
 
 // dispatch lets in who is next as long as there are places.
 func (g *gate) dispatch(now time.Time) {
 	for g.running < g.opts.Parallel {
-		v := g.next()
-		if v == nil {
-			return
+		e := g.turns.first(0, now, g.background < max(1, g.opts.Parallel/2))
+		if e == nil {
+			break
 		}
-		g.unqueue(v)
-		g.running++
-		g.inside += v.cost
-		if v.priority == Background {
-			g.background++
-		}
-		v.start = now
-		close(v.turn)
+		g.turns.serve(e)
+		g.turns.take(e)
+		g.count(e.visit, 1)
+		e.visit.start = now
+		close(e.visit.turn)
 	}
-	if len(g.lines[Interactive]) == 0 {
+	if g.waiting == 0 {
 		g.empty = now
 	}
 }
 
-// next is the first of those that may run; nil when there is none.
-func (g *gate) next() (first *visit) {
-	for p, l := range g.lines {
-		full := Priority(p) == Background && g.background >= max(1, g.opts.Parallel/2)
-		if len(l) > 0 && !full && (first == nil || l[0].before(first)) {
-			first = l[0]
-		}
-	}
-	return first
-}
-
-func (g *gate) unqueue(v *visit) {
-	heap.Remove(&g.lines[v.priority], v.at)
-	if g.owed[v.payer] -= v.cost; g.owed[v.payer] <= 0 {
-		delete(g.owed, v.payer)
+// count says that v runs now, or, with -1, that it does no longer.
+func (g *gate) count(v *visit, n int) {
+	g.running += n
+	g.inside += time.Duration(n) * v.entry.cost
+	if v.entry.payer.priority == Background {
+		g.background += n
+	} else if n > 0 {
+		g.waiting--
 	}
 }
 
 // abandon takes out a file whose caller has gone, perhaps after its turn came.
 func (g *gate) abandon(v *visit) {
 	g.mu.Lock()
-	if v.at >= 0 {
-		g.unqueue(v)
-		g.mu.Unlock()
-		return
+	waits := v.entry.rows > 0
+	if waits {
+		g.turns.drop(&v.entry)
+		if v.entry.payer.priority == Interactive {
+			g.waiting--
+		}
 	}
 	g.mu.Unlock()
-	g.leave(v, false)
+	if !waits {
+		g.leave(v, false)
+	}
 }
 
 // leave frees the place of v. What it took is remembered when it ran.
@@ -190,10 +169,6 @@ func (g *gate) leave(v *visit, ran bool) {
 	if ran {
 		g.costs.observe(v.class, now.Sub(v.start))
 	}
-	g.running--
-	g.inside -= v.cost
-	if v.priority == Background {
-		g.background--
-	}
+	g.count(v, -1)
 	g.dispatch(now)
 }

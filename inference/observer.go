@@ -26,13 +26,13 @@ func (s *Scheduler) Waiting() int {
 }
 
 // waited tells the observer how long the rows of the next batch have waited.
-func (s *Scheduler) waited(model string, rows []*row) {
+func (s *Scheduler) waited(model string, rows []row) {
 	if s.opts.Observer == nil {
 		return
 	}
 	now := s.opts.Now()
 	for _, r := range rows {
-		s.opts.Observer.Waited(model, now.Sub(r.ticket.at))
+		s.opts.Observer.Waited(model, now.Sub(r.ticket.entry.since))
 	}
 }
 

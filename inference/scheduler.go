@@ -1,7 +1,6 @@
 package inference
 
 import (
-	"container/heap"
 	"context"
 	"fmt"
 	"math"
@@ -13,8 +12,9 @@ import (
 
 // Runner executes batches of one model. It is used by one goroutine at a time.
 type Runner interface {
-	// MaxBatch is the largest number of rows of one Run.
-	MaxBatch() int
+	// Sizes are the numbers of rows that it is warm for, in ascending order. The
+	// last is the largest of one Run; any other number is padded to the next size.
+	Sizes() []int
 	// Row is the memory of row i of the next batch.
 	Row(i int) models.Row
 	// Run executes the first n rows and returns their outputs one after the other,
@@ -46,11 +46,11 @@ type Scheduler struct {
 	mu     sync.Mutex
 	wake   sync.Cond
 	queues map[string]*queue
-	owed   map[string]int // rows waiting, by account
-	rows   int            // rows waiting, in all queues
-	idle   int            // executors that wait for work
-	count  int            // executors
-	seq    uint64
+	order  []*queue // the same, by index
+	turns  *turns
+	rows   int         // that wait, in all queues
+	idle   int         // executors that wait for work
+	ends   []time.Time // of what each executor runs, as predicted
 	closed bool
 	done   sync.WaitGroup
 }
@@ -64,13 +64,15 @@ func NewScheduler(opts SchedulerOptions, executors []Executor) (*Scheduler, erro
 	if len(executors) == 0 {
 		return nil, fmt.Errorf("scheduler: there is no executor")
 	}
-	s := &Scheduler{opts: opts, queues: map[string]*queue{}, owed: map[string]int{}, count: len(executors)}
+	s := &Scheduler{opts: opts, queues: map[string]*queue{}, ends: make([]time.Time, len(executors))}
 	s.wake.L = &s.mu
-	for name := range executors[0] {
-		s.queues[name] = &queue{model: name}
+	for name, r := range executors[0] {
+		q := &queue{model: name, index: len(s.order), table: newTable(r.Sizes())}
+		s.queues[name], s.order = q, append(s.order, q)
 	}
-	for _, e := range executors {
-		s.done.Go(func() { s.loop(e) })
+	s.turns = newTurns(len(s.order), opts.BackgroundDelay)
+	for i, e := range executors {
+		s.done.Go(func() { s.loop(i, e) })
 	}
 	return s, nil
 }
@@ -106,7 +108,7 @@ func (s *Scheduler) Seed(model string, n int, took time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if q := s.queues[model]; q != nil {
-		q.observe(n, took)
+		q.table.observe(n, took)
 	}
 }
 
@@ -115,10 +117,8 @@ func (s *Scheduler) Seed(model string, n int, took time.Duration) {
 func (s *Scheduler) Close() {
 	s.mu.Lock()
 	s.closed = true
-	for _, q := range s.queues {
-		for len(q.rows) > 0 {
-			s.drop(heap.Pop(&q.rows).(*row), ErrClosed)
-		}
+	for q, t := s.first(); t != nil; q, t = s.first() {
+		s.drop(q, t, ErrClosed)
 	}
 	s.wake.Broadcast()
 	s.mu.Unlock()
@@ -138,78 +138,48 @@ func (s *Scheduler) admit(t *ticket) error {
 	case q == nil:
 		return fmt.Errorf("scheduler: model %q is not loaded", t.work.Model)
 	}
-	wait := s.predict(q, t.work.Rows)
-	if len(q.rows) > 0 && len(q.rows)+t.work.Rows > s.opts.QueueRows {
-		return &SaturatedError{RetryAfter: max(wait, time.Second)}
-	}
 	now := s.opts.Now()
-	deadline, ok := t.ctx.Deadline()
-	if !ok {
-		deadline = now.Add(math.MaxInt64 / 2)
-	} else if late := now.Add(wait).Sub(deadline); late > 0 && s.rows > 0 {
-		return &SaturatedError{RetryAfter: max(late, time.Second)}
+	t.entry = entry{
+		payer: payer{t.work.Account, t.work.Priority}, queue: q.index, ticket: t,
+		cost: max(q.table.perRow(), 1), rows: t.work.Rows, since: now, deadline: now.Add(math.MaxInt64 / 2),
 	}
-	t.at = now
-	s.push(q, t, now, deadline)
+	if deadline, ok := t.ctx.Deadline(); ok {
+		t.entry.deadline = deadline
+	}
+	if err := s.refuse(q, t, now); err != nil {
+		return err
+	}
+	s.push(q, t)
 	return nil
 }
 
-// push gives every row of t its place. An account's own backlog pushes its next
-// row back by the time that backlog costs, which is start-time fair queueing
-// with real time as the virtual time.
-func (s *Scheduler) push(q *queue, t *ticket, now, deadline time.Time) {
-	cost := q.perRow()
-	if t.work.Priority == Background {
-		now = now.Add(s.opts.BackgroundDelay)
+func (s *Scheduler) push(q *queue, t *ticket) {
+	s.turns.add(&t.entry)
+	s.count(q, t.work.Rows)
+	for range min(s.idle, t.work.Rows) {
+		s.wake.Signal()
 	}
-	for i := range t.work.Rows {
-		s.seq++
-		due := now.Add(time.Duration(s.owed[t.work.Account]) * cost)
-		heap.Push(&q.rows, &row{ticket: t, index: i, due: due, deadline: deadline, seq: s.seq})
-		s.owed[t.work.Account]++
-		s.rows++
-	}
-	s.wake.Broadcast()
-}
-
-// predict is the time until rows more would be done if they went last: what
-// waits in all queues, shared by the executors.
-func (s *Scheduler) predict(q *queue, rows int) time.Duration {
-	var sum time.Duration
-	for _, other := range s.queues {
-		sum += time.Duration(len(other.rows)) * other.perRow()
-	}
-	return (sum + time.Duration(rows)*q.perRow()) / time.Duration(s.count)
 }
 
 // abandon drops the rows of t that still wait.
 func (s *Scheduler) abandon(t *ticket) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	q := s.queues[t.work.Model]
-	kept := q.rows[:0]
-	for _, r := range q.rows {
-		if r.ticket == t {
-			s.drop(r, t.ctx.Err())
-		} else {
-			kept = append(kept, r)
-		}
+	if t.entry.rows > 0 {
+		s.drop(s.queues[t.work.Model], t, t.ctx.Err())
 	}
-	clear(q.rows[len(kept):])
-	q.rows = kept
-	heap.Init(&q.rows)
 }
 
-// drop settles a row that has left its queue without being run.
-func (s *Scheduler) drop(r *row, err error) {
-	s.leave(r)
-	r.ticket.settle(r.index, nil, err)
+// drop takes t out of its queue and settles the rows that have not been run.
+func (s *Scheduler) drop(q *queue, t *ticket, err error) {
+	n := t.entry.rows
+	s.turns.drop(&t.entry)
+	s.count(q, -n)
+	t.fail(n, err)
 }
 
-func (s *Scheduler) leave(r *row) {
-	s.rows--
-	account := r.ticket.work.Account
-	if s.owed[account]--; s.owed[account] == 0 {
-		delete(s.owed, account)
-	}
+// count says that n more rows wait, or fewer.
+func (s *Scheduler) count(q *queue, n int) {
+	q.rows += n
+	s.rows += n
 }

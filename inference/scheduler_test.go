@@ -33,8 +33,16 @@ func newSimulated(most int, fixed, each time.Duration) *simulated {
 	return s
 }
 
-func (s *simulated) MaxBatch() int        { return len(s.rows) }
+func (s *simulated) Sizes() []int         { return upTo(len(s.rows)) }
 func (s *simulated) Row(i int) models.Row { return s.rows[i] }
+
+// upTo are all sizes from 1 to n.
+func upTo(n int) (sizes []int) {
+	for i := range n {
+		sizes = append(sizes, i+1)
+	}
+	return sizes
+}
 
 func (s *simulated) Run(n int) ([]float32, error) {
 	<-time.After(s.fixed + time.Duration(n)*s.each)

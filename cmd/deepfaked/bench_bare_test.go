@@ -73,7 +73,7 @@ type recording struct {
 	batches []batch
 }
 
-func (r recorder) MaxBatch() int        { return r.session.MaxBatch() }
+func (r recorder) Sizes() []int         { return r.session.Sizes() }
 func (r recorder) Row(i int) models.Row { return r.session.Row(i) }
 
 func (r recorder) Run(n int) ([]float32, error) {

@@ -1,0 +1,136 @@
+package inference
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"deepfaked/models"
+)
+
+// tally counts the rows that were served, by account.
+type tally struct {
+	mu   sync.Mutex
+	rows map[string]int
+}
+
+func (c *tally) count(account string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.rows[account]++
+}
+
+// Accounts that always have work waiting get the same share, however much they
+// send at once and whenever they came.
+func TestBackloggedAccountsShareAlike(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(rt *rapid.T) {
+		executors := rapid.IntRange(1, 4).Draw(rt, "executors")
+		batch := rapid.SampledFrom([]int{1, 4, 8}).Draw(rt, "batch")
+		sizes := rapid.SliceOfN(rapid.IntRange(1, 16), 2, 5).Draw(rt, "rows at once, by account")
+		served := &tally{rows: map[string]int{}}
+		synctest.Test(t, func(t *testing.T) {
+			var runners []*simulated
+			for range executors {
+				runners = append(runners, newSimulated(batch, time.Millisecond, time.Millisecond))
+			}
+			s := setup(t, DefaultSchedulerOptions(), runners...)
+			seedAll(s, batch, time.Millisecond, time.Millisecond)
+			backlog(t, s, "first", 16, &tally{rows: map[string]int{}})
+			<-time.After(time.Second)
+			for i, rows := range sizes {
+				backlog(t, s, fmt.Sprint(i), rows, served)
+			}
+			<-time.After(2 * time.Second)
+			s.Close()
+		})
+		low, high := 1<<30, 0
+		for _, n := range served.rows {
+			low, high = min(low, n), max(high, n)
+		}
+		if len(served.rows) != len(sizes) || low < high-high/10-2*16*executors {
+			rt.Fatalf("accounts that send %v rows at once were served %v", sizes, served.rows)
+		}
+	})
+}
+
+// backlog keeps so much waiting that the account always has more, until the
+// scheduler is closed.
+func backlog(t *testing.T, s *Scheduler, account string, rows int, served *tally) {
+	t.Helper()
+	for range 1 + 2*64/rows {
+		go func() {
+			for {
+				w := Work{Model: "m", Rows: rows, Account: account, Fill: func(_ int, dst models.Row) {
+					dst.F32[0] = 0
+					served.count(account)
+				}}
+				if _, err := s.Run(t.Context(), w); err != nil {
+					return
+				}
+			}
+		}()
+	}
+	synctest.Wait()
+}
+
+func seedAll(s *Scheduler, most int, fixed, each time.Duration) {
+	for n := 1; n <= most; n++ {
+		s.Seed("m", n, fixed+time.Duration(n)*each)
+	}
+}
+
+// Jobs that have waited for long used to go before everybody: a person stood
+// behind all of them.
+func TestRipeBackgroundOnlyTakesTurns(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newSimulated(1, time.Second, 0)
+		s := setup(t, DefaultSchedulerOptions(), r)
+		s.Seed("m", 1, time.Second)
+		var wg sync.WaitGroup
+		jobs := numbers(make([]float32, 100)...)
+		jobs.Account, jobs.Priority = "jobs", Background
+		wg.Go(func() { mustRun(t, s, jobs) })
+		<-time.After(30*time.Second + time.Millisecond)
+		for range 5 {
+			person := numbers(1)
+			person.Account = "person"
+			start := time.Now()
+			mustRun(t, s, person)
+			if took := time.Since(start); took > 3*time.Second {
+				t.Errorf("a person waited for %v behind jobs", took)
+			}
+		}
+		wg.Wait()
+	})
+}
+
+// What one account has waiting delays another, that has nothing, by no more than
+// a turn, even where its work is for another model.
+func TestModestAccountIsNotRefused(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := setup(t, DefaultSchedulerOptions(), newSimulated(4, time.Second, 0))
+		seedAll(s, 4, time.Second, 0)
+		greedy := numbers(make([]float32, 100)...)
+		greedy.Account = "greedy"
+		var wg sync.WaitGroup
+		wg.Go(func() { mustRun(t, s, greedy) })
+		synctest.Wait()
+		<-time.After(time.Millisecond)
+		modest := numbers(1)
+		modest.Account = "modest"
+		ctx, cancel := context.WithTimeout(t.Context(), 4*time.Second)
+		defer cancel()
+		if _, err := s.Run(ctx, modest); err != nil {
+			t.Errorf("behind 25 s of another account's work: %v", err)
+		}
+		wg.Wait()
+	})
+}

@@ -1,0 +1,126 @@
+package inference
+
+import (
+	"math"
+	"slices"
+	"time"
+)
+
+// table is what batches of one model cost.
+type table struct {
+	sizes   []int           // of the batches that the runner is warm for, ascending
+	latency []time.Duration // of each, moving average; 0: not seen
+	best    int             // place of the size that batches grow to
+}
+
+func newTable(sizes []int) table {
+	return table{sizes, make([]time.Duration, len(sizes)), len(sizes) - 1}
+}
+
+// most is the number of rows that a batch grows to. On a GPU it is the largest
+// size. On a CPU a row may well cost more in a large batch, which leaves the
+// caches, than alone.
+func (t *table) most() int { return t.sizes[t.best] }
+
+// alike is by how much the costs of a row may differ and still count as the same.
+// Then the smaller batch is better: its rows are done sooner.
+const alike = 1.03
+
+// choose finds the size at which a row costs least, as soon as the largest one
+// has been seen.
+func (t *table) choose() {
+	t.best = len(t.sizes) - 1
+	if t.latency[t.best] == 0 {
+		return
+	}
+	cheapest := math.Inf(1)
+	each := func(i int) float64 { return float64(t.latency[i]) / float64(t.sizes[i]) }
+	for i := range t.sizes {
+		if t.latency[i] > 0 {
+			cheapest = min(cheapest, each(i))
+		}
+	}
+	for i := range slices.Backward(t.sizes) {
+		if t.latency[i] > 0 && each(i) <= alike*cheapest {
+			t.best = i
+		}
+	}
+}
+
+// smoothing is the weight of the newest figure in a moving average.
+const smoothing = 0.2
+
+// observe records that a batch of n rows took so long.
+func (t *table) observe(n int, took time.Duration) {
+	i := t.up(n)
+	if old := t.latency[i]; old != 0 {
+		took = time.Duration(math.Round(smoothing*float64(took) + (1-smoothing)*float64(old)))
+	}
+	t.latency[i] = max(took, 1)
+	t.choose()
+}
+
+// up is the place of the smallest size that holds n rows, or of the largest.
+func (t *table) up(n int) int {
+	for i, size := range t.sizes {
+		if size >= n {
+			return i
+		}
+	}
+	return len(t.sizes) - 1
+}
+
+// of is the time of a batch of n rows. What has not been seen is reckoned from
+// the nearest larger size that has, else from the nearest smaller one row by
+// row; it is 0 as long as nothing has been seen.
+func (t *table) of(n int) time.Duration {
+	i := t.up(n)
+	for _, larger := range t.latency[i:] {
+		if larger > 0 {
+			return larger
+		}
+	}
+	for j := i - 1; j >= 0; j-- {
+		if t.latency[j] > 0 {
+			return t.latency[j] / time.Duration(t.sizes[j]) * time.Duration(t.sizes[i])
+		}
+	}
+	return 0
+}
+
+// perRow is the time of one row in the largest batch: what a row costs when there
+// is load, which is when it matters.
+func (t *table) perRow() time.Duration { return t.of(t.most()) / time.Duration(t.most()) }
+
+// span is at most the time of n rows, one batch after the other: the last batch
+// may be filled up by rows that come later, and so may both where fit makes two
+// of it.
+func (t *table) span(n int) time.Duration {
+	batches := (n + t.most() - 1) / t.most()
+	if rest := n % t.most(); rest > 0 && t.sizes[t.up(rest)] != rest {
+		batches++
+	}
+	return time.Duration(batches) * t.of(t.most())
+}
+
+// fit is how many of n rows to run next, where others of waiting rows could be
+// added: a number that the runner is warm for if possible. Where there are no
+// others, the table says whether it is quicker to run n rows padded, or as many
+// as need no padding and then the rest. On a CPU, where each row costs the same,
+// it is the latter, and on a GPU, where a batch costs little more than a row, the
+// former.
+func (t *table) fit(n, waiting int) int {
+	n = min(n, t.most())
+	i := t.up(n)
+	size := t.sizes[i]
+	if size == n || i == 0 {
+		return n
+	}
+	if waiting >= size {
+		return size
+	}
+	if down := t.sizes[i-1]; t.of(down)+t.of(n-down) < t.of(size) {
+		return down
+	}
+	return n
+}

@@ -1,0 +1,162 @@
+package inference
+
+import (
+	"testing"
+	"time"
+
+	"deepfaked/models"
+)
+
+// tabled is a table in which a batch costs fixed, and each for each row that it
+// is padded to.
+func tabled(sizes []int, fixed, each time.Duration) table {
+	t := newTable(sizes)
+	for _, n := range sizes {
+		t.observe(n, fixed+time.Duration(n)*each)
+	}
+	return t
+}
+
+func TestBatchesFitTheWarmedSizes(t *testing.T) {
+	t.Parallel()
+	ms := time.Millisecond
+	powers := []int{1, 2, 4, 8}
+	for _, c := range []struct {
+		name        string
+		table       table
+		share, rows int
+		want        int
+	}{
+		{"nothing known: all at once", newTable(powers), 5, 5, 5},
+		{"nothing known: no more than fits", newTable(powers), 20, 20, 8},
+		{"warmed size", tabled(powers, 5*ms, ms), 4, 4, 4},
+		{"a batch costs as much as a row: padded", tabled(powers, 5*ms, ms/10), 5, 5, 5},
+		{"each row costs the same: alone", tabled(powers, 0, ms), 5, 5, 1},
+		{"each row costs a bit less in company: split", tabled(powers, ms/4, ms), 5, 5, 4},
+		{"others fill it up", tabled(powers, 5*ms, ms/10), 5, 10, 8},
+	} {
+		if got := c.table.fit(c.share, c.rows); got != c.want {
+			t.Errorf("%s: %d rows, want %d", c.name, got, c.want)
+		}
+	}
+}
+
+func TestBatchesGrowToWhatIsCheapest(t *testing.T) {
+	t.Parallel()
+	ms := time.Millisecond
+	for _, c := range []struct {
+		name string
+		took []time.Duration // of 1, 2, 4 and 8 rows
+		want int
+	}{
+		{"nothing known", []time.Duration{0, 0, 0, 0}, 8},
+		{"the largest not known", []time.Duration{ms, 2 * ms, 4 * ms, 0}, 8},
+		{"a batch costs as much as a row", []time.Duration{ms, ms, ms, ms}, 8},
+		{"each row costs the same", []time.Duration{10 * ms, 20 * ms, 40 * ms, 81 * ms}, 1},
+		{"the caches hold four", []time.Duration{10 * ms, 19 * ms, 36 * ms, 80 * ms}, 4},
+	} {
+		table := newTable([]int{1, 2, 4, 8})
+		for i, took := range c.took {
+			if took > 0 {
+				table.observe(table.sizes[i], took)
+			}
+		}
+		if got := table.most(); got != c.want {
+			t.Errorf("%s: up to %d rows, want %d", c.name, got, c.want)
+		}
+	}
+}
+
+// instant is a model that takes no time and allocates nothing.
+type instant struct {
+	rows []models.Row
+	out  []float32
+}
+
+func newInstant(most, length int) *instant {
+	r := &instant{out: make([]float32, most)}
+	for range most {
+		r.rows = append(r.rows, models.Row{U8: make([]byte, length)})
+	}
+	return r
+}
+
+func (r *instant) Sizes() []int                 { return []int{1, len(r.rows)} }
+func (r *instant) Row(i int) models.Row         { return r.rows[i] }
+func (r *instant) Run(n int) ([]float32, error) { return r.out[:n], nil }
+
+func instantScheduler(t testing.TB, runners ...*instant) *Scheduler {
+	t.Helper()
+	var executors []Executor
+	for _, r := range runners {
+		executors = append(executors, Executor{"m": r})
+	}
+	s, err := NewScheduler(DefaultSchedulerOptions(), executors)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	return s
+}
+
+// A request costs the same few allocations whatever its rows are: no row is
+// copied but into the batch.
+func TestRowsAllocateNothing(t *testing.T) { //nolint:paralleltest // counts what the process allocates
+	s := instantScheduler(t, newInstant(8, 150528))
+	allocations := func(rows int) float64 {
+		w := Work{Model: "m", Rows: rows, Account: "a", Fill: func(int, models.Row) {}}
+		return testing.AllocsPerRun(200, func() {
+			if _, err := s.Run(t.Context(), w); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	one, many := allocations(1), allocations(256)
+	if one > 4 || many > one+1 {
+		t.Errorf("%v allocations for a row and %v for 256, want 4 at most for both", one, many)
+	}
+}
+
+// Fill writes into the memory that the model runs on.
+func TestFillWritesIntoTheBatch(t *testing.T) {
+	t.Parallel()
+	r := newInstant(2, 16)
+	s := instantScheduler(t, r)
+	w := Work{Model: "m", Rows: 1, Fill: func(_ int, dst models.Row) {
+		if &dst.U8[0] != &r.rows[0].U8[0] {
+			t.Error("the row is somewhere else")
+		}
+	}}
+	if _, err := s.Run(t.Context(), w); err != nil {
+		t.Error(err)
+	}
+}
+
+// BenchmarkScheduler is what rows cost besides their models, which here take no
+// time: calls of so many rows, by many callers, of one account each.
+func BenchmarkScheduler(b *testing.B) {
+	for _, c := range []struct {
+		name            string
+		rows, executors int
+	}{{"1 row/1 executor", 1, 1}, {"16 rows/1 executor", 16, 1}, {"16 rows/8 executors", 16, 8}} {
+		b.Run(c.name, func(b *testing.B) {
+			var runners []*instant
+			for range c.executors {
+				runners = append(runners, newInstant(32, 16))
+			}
+			s := instantScheduler(b, runners...)
+			accounts := [...]string{"a", "b", "c", "d", "e", "f", "g", "h"}
+			b.ReportAllocs()
+			b.SetParallelism(64)
+			b.RunParallel(func(p *testing.PB) {
+				for i := 0; p.Next(); i++ {
+					w := Work{Model: "m", Rows: c.rows, Account: accounts[i%len(accounts)], Fill: func(int, models.Row) {}}
+					if _, err := s.Run(b.Context(), w); err != nil {
+						b.Error(err)
+					}
+				}
+			})
+			b.ReportMetric(float64(b.N*c.rows)/b.Elapsed().Seconds(), "rows/s")
+		})
+	}
+}

@@ -1,0 +1,231 @@
+package inference
+
+import (
+	"container/heap"
+	"time"
+)
+
+// payer is who waits behind work of its own: an account, which does not wait for
+// its own background work, though.
+type payer struct {
+	account  string
+	priority Priority
+}
+
+// entry is work of one payer in one of several queues: rows of the same cost.
+// What concerns turns is guarded by the mutex of its owner.
+type entry struct {
+	payer    payer
+	queue    int
+	cost     time.Duration // of a row, as predicted
+	rows     int           // that still wait
+	since    time.Time     // when it came
+	deadline time.Time
+	seq      uint64
+	ticket   *ticket // in the scheduler
+	visit    *visit  // at the gate
+	in       *lane   // nil when nothing waits any more
+	prev     *entry
+	next     *entry
+}
+
+// turns decides whose turn it is. It is start-time fair queueing (Goyal et al.,
+// SIGCOMM 1996): each payer has a tag, the cost of what it has been served, and
+// the lowest goes first, wherever its work is; who comes starts with the tag of
+// who is being served. Work of one payer in one queue goes in the order in which
+// it came. Background work goes when there is nothing else or when it has waited
+// for delay; then it takes turns with the others, as one more payer. So nothing
+// starves.
+//
+// It is not safe for concurrent use.
+type turns struct {
+	delay   time.Duration
+	flows   map[payer]*flow // of those that wait
+	lanes   [2][]laneHeap   // by priority and queue
+	virtual time.Duration   // tag of who was served last
+	seq     uint64
+	spare   []*flow
+}
+
+// flow is all that waits of one payer.
+type flow struct {
+	payer payer
+	tag   time.Duration
+	owed  time.Duration // cost of what waits
+	rows  int
+	lanes []lane // by queue
+}
+
+// lane is what waits of one payer in one queue, in order.
+type lane struct {
+	flow *flow
+	head *entry
+	tail *entry
+	at   int // in the heap of its queue, while there is a head
+}
+
+func newTurns(queues int, delay time.Duration) *turns {
+	return &turns{delay: delay, flows: map[payer]*flow{}, lanes: [2][]laneHeap{make([]laneHeap, queues), make([]laneHeap, queues)}}
+}
+
+// add has e wait.
+func (t *turns) add(e *entry) {
+	f := t.flows[e.payer]
+	if f == nil {
+		f = t.flow(e.payer)
+	}
+	t.seq++
+	e.seq = t.seq
+	f.rows += e.rows
+	f.owed += time.Duration(e.rows) * e.cost
+	l := &f.lanes[e.queue]
+	e.in, e.prev = l, l.tail
+	if l.head != nil {
+		l.tail.next, l.tail = e, e
+		return
+	}
+	l.head, l.tail = e, e
+	heap.Push(&t.lanes[e.payer.priority][e.queue], l)
+}
+
+// flow begins one; an ended one is used again.
+func (t *turns) flow(p payer) *flow {
+	var f *flow
+	if n := len(t.spare); n > 0 {
+		f, t.spare = t.spare[n-1], t.spare[:n-1]
+	} else {
+		f = &flow{lanes: make([]lane, len(t.lanes[0]))}
+		for i := range f.lanes {
+			f.lanes[i].flow = f
+		}
+	}
+	f.payer, f.tag, f.owed = p, t.virtual, 0
+	t.flows[p] = f
+	return f
+}
+
+// first is whose turn it is in one queue, nil when nobody waits there. Background
+// work is left out on demand.
+func (t *turns) first(queue int, now time.Time, background bool) *entry {
+	people, jobs := t.lanes[Interactive][queue].first(), t.lanes[Background][queue].first()
+	switch {
+	case !background || jobs == nil:
+		return people
+	case people == nil || t.ripe(jobs, now) && max(jobs.in.flow.tag, t.virtual) <= people.in.flow.tag:
+		return jobs
+	}
+	return people
+}
+
+// ripe says that background work has waited for long enough to take turns.
+func (t *turns) ripe(e *entry, now time.Time) bool {
+	return e.payer.priority == Interactive || now.Sub(e.since) >= t.delay
+}
+
+// precedes compares the firsts of two queues.
+func (t *turns) precedes(a, b *entry, now time.Time) bool {
+	if x, y := t.ripe(a, now), t.ripe(b, now); x != y {
+		return x
+	}
+	return a.in.before(b.in)
+}
+
+// serve says that it is e's turn.
+func (t *turns) serve(e *entry) { t.virtual = max(t.virtual, e.in.flow.tag) }
+
+// take lets one row of e go; e is first in its lane.
+func (t *turns) take(e *entry) {
+	f := e.in.flow
+	if e.payer.priority == Background { // its tag stood still while it was not ripe
+		f.tag = max(f.tag, t.virtual)
+	}
+	f.tag += e.cost
+	t.settle(e, 1)
+	if f.rows > 0 {
+		t.fix(f)
+	}
+}
+
+// drop lets all rows of e go unserved.
+func (t *turns) drop(e *entry) { t.settle(e, e.rows) }
+
+// settle takes n rows of e out, and e with the last.
+func (t *turns) settle(e *entry, n int) {
+	f := e.in.flow
+	e.rows -= n
+	f.rows -= n
+	f.owed -= time.Duration(n) * e.cost
+	if e.rows == 0 {
+		t.unlink(e)
+	}
+	if f.rows == 0 {
+		delete(t.flows, f.payer)
+		t.spare = append(t.spare, f)
+	}
+}
+
+func (t *turns) unlink(e *entry) {
+	l := e.in
+	if e.prev != nil {
+		e.prev.next = e.next
+	} else {
+		l.head = e.next
+	}
+	if e.next != nil {
+		e.next.prev = e.prev
+	} else {
+		l.tail = e.prev
+	}
+	e.in, e.prev, e.next = nil, nil, nil
+	lanes := &t.lanes[l.flow.payer.priority][e.queue]
+	if l.head == nil {
+		heap.Remove(lanes, l.at)
+	} else {
+		heap.Fix(lanes, l.at)
+	}
+}
+
+// fix puts f in its place in every queue where it waits.
+func (t *turns) fix(f *flow) {
+	for i := range f.lanes {
+		if f.lanes[i].head != nil {
+			heap.Fix(&t.lanes[f.payer.priority][i], f.lanes[i].at)
+		}
+	}
+}
+
+// others says whether work of somebody but p waits.
+func (t *turns) others(p payer) bool {
+	n := len(t.flows)
+	if t.flows[p] != nil {
+		n--
+	}
+	return n > 0
+}
+
+// ahead is the cost of what goes before the end of e, which has not been added,
+// unless others come that go before it.
+func (t *turns) ahead(e *entry, now time.Time) (sum time.Duration) {
+	tag := t.virtual
+	if own := t.flows[e.payer]; own != nil {
+		tag = own.tag + own.owed
+	}
+	tag += time.Duration(e.rows) * e.cost
+	for p, f := range t.flows {
+		if p == e.payer {
+			sum += f.owed
+		} else if p.priority <= e.payer.priority || t.anyRipe(f, now) {
+			sum += min(f.owed, max(0, tag-max(f.tag, t.virtual)))
+		}
+	}
+	return sum
+}
+
+func (t *turns) anyRipe(f *flow, now time.Time) bool {
+	for _, l := range f.lanes {
+		if l.head != nil && t.ripe(l.head, now) {
+			return true
+		}
+	}
+	return false
+}
