@@ -13,9 +13,8 @@ type SchedulerOptions struct {
 	// one size, so this bounds the bytes too. A single request that is larger is
 	// still admitted to an empty queue.
 	QueueRows int
-	// BackgroundDelay is how much later than an interactive row a background
-	// row counts as having arrived. It is also the longest time by which
-	// interactive rows can overtake it: background work never starves.
+	// BackgroundDelay is for how long background rows wait while there are
+	// interactive ones. Then they take turns with them: nothing starves.
 	BackgroundDelay time.Duration
 	// Now is the clock.
 	Now func() time.Time
