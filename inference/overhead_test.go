@@ -96,8 +96,14 @@ func (r *rig) schedule(b *testing.B) {
 		b.Fatal(err)
 	}
 	b.Cleanup(r.scheduler.Close)
-	for i, size := range r.sessions[0].Sizes() {
-		r.scheduler.Seed(r.model, size, r.sessions[0].WarmUp()[i])
+	for _, s := range r.sessions {
+		times, err := s.Time(500 * time.Millisecond)
+		if err != nil {
+			b.Fatal(err)
+		}
+		for i, size := range s.Sizes() {
+			r.scheduler.Seed(r.model, size, times[i])
+		}
 	}
 }
 

@@ -9,12 +9,13 @@ import (
 // table is what batches of one model cost.
 type table struct {
 	sizes   []int           // of the batches that the runner is warm for, ascending
-	latency []time.Duration // of each, moving average; 0: not seen
+	latency []time.Duration // of each, moving average, to predict; 0: not seen
+	least   []time.Duration // of each, the shortest lately, to compare; what else runs on the machine only adds to it
 	best    int             // place of the size that batches grow to
 }
 
 func newTable(sizes []int) table {
-	return table{sizes, make([]time.Duration, len(sizes)), len(sizes) - 1}
+	return table{sizes, make([]time.Duration, len(sizes)), make([]time.Duration, len(sizes)), len(sizes) - 1}
 }
 
 // most is the number of rows that a batch grows to. On a GPU it is the largest
@@ -30,18 +31,18 @@ const alike = 1.03
 // has been seen.
 func (t *table) choose() {
 	t.best = len(t.sizes) - 1
-	if t.latency[t.best] == 0 {
+	if t.least[t.best] == 0 {
 		return
 	}
 	cheapest := math.Inf(1)
-	each := func(i int) float64 { return float64(t.latency[i]) / float64(t.sizes[i]) }
+	each := func(i int) float64 { return float64(t.least[i]) / float64(t.sizes[i]) }
 	for i := range t.sizes {
-		if t.latency[i] > 0 {
+		if t.least[i] > 0 {
 			cheapest = min(cheapest, each(i))
 		}
 	}
 	for i := range slices.Backward(t.sizes) {
-		if t.latency[i] > 0 && each(i) <= alike*cheapest {
+		if t.least[i] > 0 && each(i) <= alike*cheapest {
 			t.best = i
 		}
 	}
@@ -50,9 +51,18 @@ func (t *table) choose() {
 // smoothing is the weight of the newest figure in a moving average.
 const smoothing = 0.2
 
+// forget is how many batches it takes to forget about half of a time that is no
+// longer reached.
+const forget = 64
+
 // observe records that a batch of n rows took so long.
 func (t *table) observe(n int, took time.Duration) {
 	i := t.up(n)
+	if old := t.least[i]; old == 0 || took < old+old/forget {
+		t.least[i] = max(took, 1)
+	} else {
+		t.least[i] += old / forget
+	}
 	if old := t.latency[i]; old != 0 {
 		took = time.Duration(math.Round(smoothing*float64(took) + (1-smoothing)*float64(old)))
 	}
@@ -70,19 +80,21 @@ func (t *table) up(n int) int {
 	return len(t.sizes) - 1
 }
 
-// of is the time of a batch of n rows. What has not been seen is reckoned from
-// the nearest larger size that has, else from the nearest smaller one row by
-// row; it is 0 as long as nothing has been seen.
-func (t *table) of(n int) time.Duration {
+// of is the time of a batch of n rows, 0 as long as nothing has been seen.
+func (t *table) of(n int) time.Duration { return t.reckon(t.latency, n) }
+
+// reckon looks the time of n rows up. What has not been seen is reckoned from the
+// nearest larger size that has, else from the nearest smaller one row by row.
+func (t *table) reckon(times []time.Duration, n int) time.Duration {
 	i := t.up(n)
-	for _, larger := range t.latency[i:] {
+	for _, larger := range times[i:] {
 		if larger > 0 {
 			return larger
 		}
 	}
 	for j := i - 1; j >= 0; j-- {
-		if t.latency[j] > 0 {
-			return t.latency[j] / time.Duration(t.sizes[j]) * time.Duration(t.sizes[i])
+		if times[j] > 0 {
+			return times[j] / time.Duration(t.sizes[j]) * time.Duration(t.sizes[i])
 		}
 	}
 	return 0
@@ -119,7 +131,8 @@ func (t *table) fit(n, waiting int) int {
 	if waiting >= size {
 		return size
 	}
-	if down := t.sizes[i-1]; t.of(down)+t.of(n-down) < t.of(size) {
+	least := func(n int) time.Duration { return t.reckon(t.least, n) }
+	if down := t.sizes[i-1]; least(down)+least(n-down) < least(size) {
 		return down
 	}
 	return n

@@ -67,6 +67,26 @@ func TestBatchesGrowToWhatIsCheapest(t *testing.T) {
 	}
 }
 
+// Batches that had to wait for a processor used to pass for dear ones.
+func TestNoiseDoesNotChooseTheSize(t *testing.T) {
+	t.Parallel()
+	table := newTable([]int{1, 8})
+	for i := range 200 {
+		noise := time.Duration(i%5) * 3 * time.Millisecond
+		table.observe(8, 40*time.Millisecond+noise/2)
+		table.observe(1, 4*time.Millisecond+noise)
+	}
+	if table.most() != 1 {
+		t.Errorf("up to %d rows, want 1: a row costs 4 ms alone and 5 ms among eight", table.most())
+	}
+	for range 100 { // others stay on the machine
+		table.observe(1, 9*time.Millisecond)
+	}
+	if table.most() != 8 {
+		t.Errorf("up to %d rows, want 8: a row alone costs 9 ms now", table.most())
+	}
+}
+
 // instant is a model that takes no time and allocates nothing.
 type instant struct {
 	rows []models.Row

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"time"
 
 	"deepfaked/inference"
@@ -23,6 +24,9 @@ import (
 // a longer batch makes others wait.
 const maxBatch = 8
 
+// timing is for how long the batches of each model are timed at the start.
+const timing = 200 * time.Millisecond
+
 // engine is everything that judges: decoder children, sessions, scheduler and
 // detector.
 type engine struct {
@@ -30,12 +34,18 @@ type engine struct {
 	scheduler *inference.Scheduler
 	cards     []models.Card
 	provider  string
+	parallel  int // files judged at the same time
 	closers
 }
 
-// openEngine starts everything that judges. The caller closes it. watch may be
-// nil.
-func openEngine(ctx context.Context, cfg config.Config, logger *slog.Logger, watch *metrics.Metrics) (_ *engine, err error) {
+// care is what is done for those who stay, beside judging.
+type care struct {
+	measure bool             // find out first how judging is fastest on this machine
+	watch   *metrics.Metrics // may be nil
+}
+
+// openEngine starts everything that judges. The caller closes it.
+func openEngine(ctx context.Context, cfg config.Config, logger *slog.Logger, take care) (_ *engine, err error) {
 	e := &engine{}
 	defer func() {
 		if err != nil {
@@ -51,12 +61,13 @@ func openEngine(ctx context.Context, cfg config.Config, logger *slog.Logger, wat
 		return nil, err
 	}
 	e.onClose(environment.Close)
-	e.scheduler, err = schedule(ctx, environment, loaded, logger, watch)
+	e.scheduler, err = schedule(ctx, environment, loaded, logger, take)
 	if err != nil {
 		return nil, err
 	}
 	e.onClose(func() error { e.scheduler.Close(); return nil })
-	pool, err := openPool(cfg, logger, watch)
+	decoders := children(cfg, environment)
+	pool, err := openPool(cfg, decoders, logger, take.watch)
 	if err != nil {
 		return nil, err
 	}
@@ -71,9 +82,10 @@ func openEngine(ctx context.Context, cfg config.Config, logger *slog.Logger, wat
 	}
 	parts := inference.Parts{Decoder: pool, Scheduler: e.scheduler, Cards: e.cards, Fusion: fusion, Provider: e.provider}
 	opts := inference.DefaultDetectorOptions()
-	opts.Parallel, opts.Prior = 2*children(cfg), cfg.Prior
-	if watch != nil {
-		opts.Observer = watch
+	e.parallel = 2 * decoders
+	opts.Parallel, opts.Prior = e.parallel, cfg.Prior
+	if take.watch != nil {
+		opts.Observer = take.watch
 	}
 	opts.Wait, opts.Burst = cfg.Inference.Wait, cfg.Inference.Burst
 	e.detector, err = inference.NewDetector(parts, opts)
@@ -98,55 +110,86 @@ func openRuntime(cfg config.Config, models int, logger *slog.Logger) (*ort.Envir
 
 // schedule makes the sessions, proves each by its card's self-test, and hands
 // them to a scheduler.
-func schedule(ctx context.Context, env *ort.Environment, loaded []*models.Model, logger *slog.Logger, watch *metrics.Metrics) (*inference.Scheduler, error) {
+func schedule(ctx context.Context, env *ort.Environment, loaded []*models.Model, logger *slog.Logger, take care) (*inference.Scheduler, error) {
+	if take.measure {
+		if err := share(env, loaded); err != nil {
+			return nil, err
+		}
+	}
 	var executors []inference.Executor
-	warm := map[string][]time.Duration{}
+	times := map[string][]time.Duration{}
 	for _, m := range loaded {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		sessions, err := env.NewSessions(m, maxBatch)
+		sessions, took, err := prepare(env, m, take.measure)
 		if err != nil {
 			return nil, err
 		}
-		if err := ort.Golden(sessions[0], m.Card); err != nil {
-			return nil, err
-		}
+		times[m.Card.Name] = took
 		for i, s := range sessions {
 			if i == len(executors) {
 				executors = append(executors, inference.Executor{})
 			}
 			executors[i][m.Card.Name] = s
 		}
-		warm[m.Card.Name] = sessions[0].WarmUp()
 		logger.Info("model ready", "model", m.Card.Name, "version", m.Card.Version, "task", m.Card.Task)
 	}
 	opts := inference.DefaultSchedulerOptions()
-	if watch != nil {
-		opts.Observer = watch
+	if take.watch != nil {
+		opts.Observer = take.watch
 	}
 	scheduler, err := inference.NewScheduler(opts, executors)
 	if err != nil {
 		return nil, err
 	}
-	for name, took := range warm {
-		for i, size := range executors[0][name].(*ort.Session).Sizes() {
-			scheduler.Seed(name, size, took[i])
+	for name, took := range times {
+		for i := range took {
+			scheduler.Seed(name, executors[0][name].Sizes()[i], took[i])
 		}
 	}
 	return scheduler, nil
 }
 
-func children(cfg config.Config) int {
-	if cfg.Decoder.Children > 0 {
+// prepare makes the sessions of a model, proves them, and with measure times its
+// batches.
+func prepare(env *ort.Environment, m *models.Model, measure bool) ([]*ort.Session, []time.Duration, error) {
+	sessions, err := env.NewSessions(m, maxBatch)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := ort.Golden(sessions[0], m.Card); err != nil || !measure {
+		return sessions, nil, err
+	}
+	took, err := sessions[0].Time(timing)
+	return sessions, took, err
+}
+
+// share has the cores shared out as suits the model of pictures, which takes most
+// of the time of most files.
+func share(env *ort.Environment, loaded []*models.Model) error {
+	i := slices.IndexFunc(loaded, func(m *models.Model) bool { return m.Card.Task == models.ImageSynthesis })
+	if i < 0 {
+		return nil // the detector will say so
+	}
+	return env.Share(loaded[i])
+}
+
+// children is how many files are decoded at the same time: one for each core that
+// sessions use. Where they run on a GPU, all cores are free to decode.
+func children(cfg config.Config, env *ort.Environment) int {
+	switch {
+	case cfg.Decoder.Children > 0:
 		return cfg.Decoder.Children
+	case env.Provider() == ort.CPU:
+		return min(env.Sessions()*env.Threads(), 1024)
 	}
 	return runtime.GOMAXPROCS(0)
 }
 
-func openPool(cfg config.Config, logger *slog.Logger, watch *metrics.Metrics) (*preprocess.Pool, error) {
+func openPool(cfg config.Config, decoders int, logger *slog.Logger, watch *metrics.Metrics) (*preprocess.Pool, error) {
 	opts := preprocess.DefaultPoolOptions()
-	opts.Limits, opts.Children, opts.Command = cfg.Limits, children(cfg), []string{sandbox.Self, "decode"}
+	opts.Limits, opts.Children, opts.Command = cfg.Limits, decoders, []string{sandbox.Self, "decode"}
 	opts.Timeout, opts.MemoryBytes, opts.Logger = cfg.Decoder.Timeout, uint64(max(cfg.Decoder.Memory, 0)), logger
 	opts.CPUSeconds = uint64(max(cfg.Decoder.Timeout, 0)/time.Second) + 1
 	opts.OutputBytes = max(opts.OutputBytes, cfg.Limits.OutputBytes())

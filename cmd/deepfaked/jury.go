@@ -41,14 +41,14 @@ type judged struct {
 // openJury starts everything that judges files of one's own. The caller closes it.
 func openJury(ctx context.Context, cfg config.Config, names []string) (*jury, error) {
 	cfg.Upload.Size = max(cfg.Upload.Size, config.Size(largest(names))) // nothing else bounds them
-	e, err := openEngine(ctx, cfg, slog.New(slog.DiscardHandler), nil)
+	e, err := openEngine(ctx, cfg, slog.New(slog.DiscardHandler), care{})
 	switch {
 	case ctx.Err() != nil && e == nil:
 		return nil, errInterrupted
 	case err != nil:
 		return nil, err
 	}
-	return &jury{engine: e, parallel: 2 * children(cfg)}, nil
+	return &jury{engine: e, parallel: e.parallel}, nil
 }
 
 // largest is the size of the largest file; those that can't be read don't count.

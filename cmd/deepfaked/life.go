@@ -102,7 +102,7 @@ func (s *service) open(ctx context.Context) (*engine, error) {
 	if err := s.release(ctx); err != nil {
 		return nil, err
 	}
-	e, err := openEngine(ctx, s.cfg, s.logger, s.metrics)
+	e, err := openEngine(ctx, s.cfg, s.logger, care{measure: true, watch: s.metrics})
 	if err != nil {
 		return nil, err
 	}

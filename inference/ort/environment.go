@@ -28,6 +28,7 @@ type Environment struct {
 	provider Provider
 	library  string
 	logger   *slog.Logger
+	free     bool // to share the cores out: the options leave it open
 
 	mu       sync.Mutex
 	closed   bool
@@ -54,6 +55,7 @@ func Open(opts Options) (*Environment, error) {
 		return nil, errors.Join(err, ort.DestroyEnvironment())
 	}
 	e.opts = opts.shared(e.provider, cores())
+	e.free = e.provider == CPU && opts.Sessions == 0 && opts.IntraOpThreads == 0
 	e.logger.Info("ONNX Runtime loaded", "version", ort.GetVersion(), "library", library,
 		"provider", e.provider, "devices", e.opts.Devices, "sessions", e.opts.Sessions, "intra_op_threads", e.opts.IntraOpThreads)
 	return e, nil
@@ -127,39 +129,58 @@ func (e *Environment) Provider() Provider { return e.provider }
 // Library is the path of the loaded shared library.
 func (e *Environment) Library() string { return e.library }
 
-// NewSessions makes as many sessions of model as the options share the cores
-// into, on each device; the first of every model is on the same device, and so
-// on. The caller closes them; closing the environment does so too.
+// Sessions is how many NewSessions makes on each device.
+func (e *Environment) Sessions() int { return e.settings().Sessions }
+
+// Threads is how many intra-op threads each session has.
+func (e *Environment) Threads() int { return e.settings().IntraOpThreads }
+
+// NewSessions makes as many sessions of model as the options, or Share, share the
+// cores into, on each device; the first of every model is on the same device, and
+// so on. The caller closes them; closing the environment does so too.
 func (e *Environment) NewSessions(model *models.Model, maxBatch int) ([]*Session, error) {
-	var made []*Session
-	for i := range e.opts.Sessions * len(e.opts.Devices) {
-		s, err := e.newSession(model, maxBatch, e.opts.Devices[i%len(e.opts.Devices)])
-		if err != nil {
-			for _, s := range made {
-				err = errors.Join(err, s.Close())
-			}
-			return nil, err
-		}
-		made = append(made, s)
-	}
-	return made, nil
+	opts := e.settings()
+	return e.several(model, maxBatch, opts.Sessions*len(opts.Devices), opts)
 }
 
 // NewSession makes one session of model, on the first device, for batches of up
 // to maxBatch rows and runs every warmed size once. It returns a *GraphError when
 // the graph is not the one the card describes. The caller closes it.
 func (e *Environment) NewSession(model *models.Model, maxBatch int) (*Session, error) {
-	return e.newSession(model, maxBatch, e.opts.Devices[0])
+	made, err := e.several(model, maxBatch, 1, e.settings())
+	if err != nil {
+		return nil, err
+	}
+	return made[0], nil
 }
 
-func (e *Environment) newSession(model *models.Model, maxBatch, device int) (*Session, error) {
+func (e *Environment) settings() Options {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.opts
+}
+
+// several makes n sessions, on one device after the other.
+func (e *Environment) several(model *models.Model, maxBatch, n int, opts Options) ([]*Session, error) {
+	made := make([]*Session, 0, n)
+	for i := range n {
+		s, err := e.one(model, maxBatch, opts.Devices[i%len(opts.Devices)], opts)
+		if err != nil {
+			return nil, errors.Join(err, closeAll(made))
+		}
+		made = append(made, s)
+	}
+	return made, nil
+}
+
+func (e *Environment) one(model *models.Model, maxBatch, device int, opts Options) (*Session, error) {
 	// Held throughout, so that Close can't unload the library meanwhile.
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.closed {
 		return nil, ErrClosed
 	}
-	s, err := e.build(model, maxBatch, device)
+	s, err := e.build(model, maxBatch, device, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -169,13 +190,13 @@ func (e *Environment) newSession(model *models.Model, maxBatch, device int) (*Se
 }
 
 // build makes a session and warms it up, which starts a GPU's libraries.
-func (e *Environment) build(model *models.Model, maxBatch, device int) (s *Session, err error) {
+func (e *Environment) build(model *models.Model, maxBatch, device int, opts Options) (s *Session, err error) {
 	at := placement{provider: e.provider, device: device}
 	if !e.provider.gpu() {
-		return newSession(model, maxBatch, at, e.opts)
+		return newSession(model, maxBatch, at, opts)
 	}
 	err = keepSignals(func() (err error) {
-		s, err = newSession(model, maxBatch, at, e.opts)
+		s, err = newSession(model, maxBatch, at, opts)
 		return err
 	})
 	if err != nil && s != nil {

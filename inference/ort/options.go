@@ -27,7 +27,7 @@ func (p Provider) gpu() bool { return p == CUDA || p == TensorRT }
 type Options struct {
 	Library        string   // path of ONNX Runtime's shared library; empty: looked for, see FindLibrary
 	Provider       Provider // Auto, CPU, CUDA or TensorRT
-	Sessions       int      // per model, on each device; 0: a quarter of the cores on CPU, at least 1; 1 on a GPU
+	Sessions       int      // per model, on each device; 0: chosen by Share, until then a quarter of the cores on CPU, at least 1; 1 on a GPU
 	IntraOpThreads int      // per session; 0: cores divided by Sessions on CPU; 1 on a GPU
 	Devices        []int    // ids of the GPUs; none: the first
 	GPUMemoryLimit int64    // bytes of a GPU's memory for each session; 0: no limit

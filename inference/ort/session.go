@@ -25,7 +25,6 @@ type Session struct {
 	mu     sync.Mutex // held during a run, so that nothing is destroyed under it
 	inner  *ort.DynamicAdvancedSession
 	forget func(*Session)
-	warmUp []time.Duration // of each size
 }
 
 func newSession(model *models.Model, maxBatch int, at placement, opts Options) (*Session, error) {
@@ -88,30 +87,41 @@ func sessionOptions(at placement, opts Options) (*ort.SessionOptions, error) {
 	return so, nil
 }
 
-// warm runs every size, so that no request pays for memory plans and algorithm
-// searches, and once more, for a time without those. Rows hold the self-test's pattern, not zeros, which could
+// warm runs every size once, so that no request pays for memory plans and
+// algorithm searches. Rows hold the self-test's pattern, not zeros, which could
 // take short cuts.
 func (s *Session) warm() error {
 	for i := range s.MaxBatch() {
 		s.card.Golden.Fill(s.Row(i))
 	}
 	for _, size := range s.Sizes() {
-		var took time.Duration
-		for range 2 {
-			start := time.Now()
-			if _, err := s.Run(size); err != nil {
-				return err
-			}
-			took = time.Since(start)
+		if _, err := s.Run(size); err != nil {
+			return err
 		}
-		s.warmUp = append(s.warmUp, took)
 	}
 	return nil
 }
 
-// WarmUp is how long the second run of each of Sizes took when the session was
-// made.
-func (s *Session) WarmUp() []time.Duration { return s.warmUp }
+// Time is how long a run of each of Sizes takes: the shortest of those within the
+// budget, which are taken in turns, since what else runs on the machine only adds
+// to it. Each size is run once at least. It is for before others use the session.
+func (s *Session) Time(budget time.Duration) ([]time.Duration, error) {
+	times := make([]time.Duration, len(s.Sizes()))
+	for begin := time.Now(); ; {
+		for i, size := range s.Sizes() {
+			start := time.Now()
+			if _, err := s.Run(size); err != nil {
+				return nil, err
+			}
+			if took := time.Since(start); times[i] == 0 || took < times[i] {
+				times[i] = took
+			}
+		}
+		if time.Since(begin) >= budget {
+			return times, nil
+		}
+	}
+}
 
 // MaxBatch is the largest number of rows of a run.
 func (s *Session) MaxBatch() int { return s.tensor.rows }

@@ -39,7 +39,7 @@ type Config struct {
 
 // Inference sizes the pool of ONNX Runtime sessions.
 type Inference struct {
-	Sessions  int           `yaml:"sessions"`   // for each model, on each GPU; 0: chosen by the provider
+	Sessions  int           `yaml:"sessions"`   // for each model, on each GPU; 0: measured at the start on a CPU, 1 on a GPU
 	Threads   int           `yaml:"threads"`    // of one session; 0: chosen so that sessions times threads is the number of cores
 	Devices   []int         `yaml:"devices"`    // ids of the GPUs; none: the first
 	GPUMemory Size          `yaml:"gpu_memory"` // of each GPU, for all sessions together; 0: as much as they want
@@ -49,7 +49,7 @@ type Inference struct {
 
 // Decoder bounds the processes that parse media.
 type Decoder struct {
-	Children int           `yaml:"children"` // at the same time; 0: one for each core
+	Children int           `yaml:"children"` // at the same time; 0: one for each core that sessions use
 	Timeout  time.Duration `yaml:"timeout"`  // wall clock for one file
 	Memory   Size          `yaml:"memory"`   // address space of a child
 }
