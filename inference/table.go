@@ -51,8 +51,8 @@ func (t *table) choose() {
 // smoothing is the weight of the newest figure in a moving average.
 const smoothing = 0.2
 
-// forget is how many batches it takes to forget about half of a time that is no
-// longer reached.
+// forget is how slowly a shortest time grows that is no longer reached: by this
+// part of it with each batch.
 const forget = 64
 
 // observe records that a batch of n rows took so long.
