@@ -21,7 +21,7 @@ type cli struct {
 	Key string `env:"DEEPFAKED_KEY" help:"API key; asynchronous requests need a paid plan."`
 
 	Post string `placeholder:"PATH" help:"Measure any server: post each file to this path, and count answers of 200 as successes."`
-	Form string `enum:"multipart,kserve" default:"multipart" help:"How --post sends a file: as the field file of a form (multipart), or as the string of bytes FILE of the Open Inference Protocol with binary data (kserve)."`
+	Form string `enum:"multipart,kserve,kserve-json" default:"multipart" help:"How --post sends a file: as the field file of a form (multipart), or as the string of bytes FILE of the Open Inference Protocol, as binary data (kserve) or in base64 (kserve-json)."`
 
 	Rate     float64   `xor:"load" placeholder:"R" help:"Open loop: requests a second."`
 	Ramp     []float64 `xor:"load" placeholder:"R1" help:"Open loop at one rate after the other."`

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/base64"
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
@@ -19,8 +20,9 @@ import (
 
 // The forms in which a file is posted.
 const (
-	formMultipart = "multipart"
-	formKServe    = "kserve"
+	formMultipart  = "multipart"
+	formKServe     = "kserve"
+	formKServeJSON = "kserve-json"
 )
 
 // maxAnswer bounds what is read of an answer.
@@ -65,8 +67,11 @@ func newTarget(c *cli, m *mix, transport *http.Transport) (*target, error) {
 func stay(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
 func encode(form string, f file) (payload, error) {
-	if form == formKServe {
+	switch form {
+	case formKServe:
 		return encodeKServe(f)
+	case formKServeJSON:
+		return encodeKServeJSON(f)
 	}
 	var body bytes.Buffer
 	w := multipart.NewWriter(&body)
@@ -83,21 +88,38 @@ func encode(form string, f file) (payload, error) {
 	return payload{http.Header{"Content-Type": {w.FormDataContentType()}}, body.Bytes()}, nil
 }
 
-// encodeKServe is a request of the Open Inference Protocol (version 2 of KServe's)
-// with its extension for binary data: a tensor FILE of one string of bytes, which
-// its length precedes.
+// tensor is the one input of a request of the Open Inference Protocol, version 2 of
+// KServe's: one string of bytes.
+type tensor struct {
+	Name       string         `json:"name"`
+	Shape      []int          `json:"shape"`
+	Datatype   string         `json:"datatype"`
+	Parameters map[string]any `json:"parameters"`
+	Data       []string       `json:"data,omitempty"`
+}
+
+func (t tensor) marshal() ([]byte, error) {
+	t.Name, t.Shape, t.Datatype = "FILE", []int{1, 1}, "BYTES"
+	return json.Marshal(map[string]any{"inputs": []tensor{t}})
+}
+
+// encodeKServe uses the protocol's extension for binary data: the string comes after
+// the JSON, and its length before it.
 func encodeKServe(f file) (payload, error) {
 	content := append(binary.LittleEndian.AppendUint32(nil, uint32(len(f.content))), f.content...) //nolint:gosec // at most maxContent
-	head, err := json.Marshal(map[string]any{"inputs": []any{map[string]any{
-		"name": "FILE", "shape": []int{1, 1}, "datatype": "BYTES", "parameters": map[string]any{"binary_data_size": len(content)},
-	}}})
-	if err != nil {
-		return payload{}, err
-	}
+	head, err := tensor{Parameters: map[string]any{"binary_data_size": len(content)}}.marshal()
 	return payload{http.Header{
 		"Content-Type":                    {"application/octet-stream"},
 		"Inference-Header-Content-Length": {strconv.Itoa(len(head))},
-	}, append(head, content...)}, nil
+	}, append(head, content...)}, err
+}
+
+// encodeKServeJSON is for servers without that extension.
+func encodeKServeJSON(f file) (payload, error) {
+	body, err := tensor{
+		Parameters: map[string]any{"content_type": "base64"}, Data: []string{base64.StdEncoding.EncodeToString(f.content)},
+	}.marshal()
+	return payload{http.Header{"Content-Type": {"application/json"}}, body}, err
 }
 
 func (t *target) close() { t.http.CloseIdleConnections() }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/base64"
 	"encoding/binary"
 	"encoding/json"
 	"io"
@@ -44,25 +45,26 @@ func fromKServe(t *testing.T, r *http.Request) []byte {
 	t.Helper()
 	body, err := io.ReadAll(r.Body)
 	assert.NoError(t, err)
-	length, err := strconv.Atoi(r.Header.Get("Inference-Header-Content-Length"))
-	assert.NoError(t, err)
-	var head struct {
-		Inputs []struct {
-			Name, Datatype string
-			Shape          []int
-			Parameters     struct {
-				Size int `json:"binary_data_size"`
-			}
-		}
+	length := len(body)
+	if told := r.Header.Get("Inference-Header-Content-Length"); told != "" {
+		length, err = strconv.Atoi(told)
+		assert.NoError(t, err)
 	}
+	var head struct{ Inputs []tensor }
 	if !assert.NoError(t, json.Unmarshal(body[:length], &head)) || !assert.Len(t, head.Inputs, 1) {
 		return nil
 	}
-	assert.Equal(t, "FILE", head.Inputs[0].Name)
-	assert.Equal(t, "BYTES", head.Inputs[0].Datatype)
-	assert.Equal(t, []int{1, 1}, head.Inputs[0].Shape)
-	assert.Len(t, body[length:], head.Inputs[0].Parameters.Size)
-	assert.Equal(t, head.Inputs[0].Parameters.Size-4, int(binary.LittleEndian.Uint32(body[length:])))
+	in := head.Inputs[0]
+	assert.Equal(t, "FILE", in.Name)
+	assert.Equal(t, "BYTES", in.Datatype)
+	assert.Equal(t, []int{1, 1}, in.Shape)
+	if in.Parameters["content_type"] == "base64" {
+		content, err := base64.StdEncoding.DecodeString(in.Data[0])
+		assert.NoError(t, err)
+		return content
+	}
+	assert.InDelta(t, in.Parameters["binary_data_size"], len(body)-length, 0)
+	assert.Equal(t, len(body)-length-4, int(binary.LittleEndian.Uint32(body[length:])))
 	return body[length+4:]
 }
 
@@ -73,6 +75,7 @@ func TestOtherServers(t *testing.T) {
 	for name, args := range map[string][]string{
 		"as a form":       {"--post", "/predict"},
 		"as a tensor":     {"--post", "/v2/models/m/infer", "--form", "kserve"},
+		"in base64":       {"--post", "/v2/models/m/infer", "--form", "kserve-json"},
 		"one of ten fail": {"--post", "/predict", "--mix", "image=9,audio=1", place(t, t.TempDir(), "a.wav", wavBytes)},
 	} {
 		t.Run(name, func(t *testing.T) {
