@@ -1,0 +1,1 @@
+"""Measures the service on this machine, alone and beside other servers."""

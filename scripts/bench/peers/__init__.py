@@ -1,0 +1,1 @@
+"""Other servers around the same models: what they share, and each of them."""

@@ -1,0 +1,132 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"deepfaked/inference/face"
+	"deepfaked/inference/ort"
+	"deepfaked/models"
+	"deepfaked/preprocess"
+)
+
+// most is the number of rows of one run at most, which is more than a file has.
+const most = 8
+
+// sessions are one of each model, by its task.
+type sessions map[models.Task]*ort.Session
+
+// jury judges files, as many at a time as there are sessions of a model.
+type jury struct {
+	cards  map[models.Task]models.Card
+	fusion *models.Fusion
+	free   chan sessions
+}
+
+// answer is what a client is told.
+type answer struct {
+	Verdict         string          `json:"verdict"`
+	Confidence      float64         `json:"confidence"`
+	ProbabilityFake float64         `json:"probability_fake"`
+	Kind            preprocess.Kind `json:"media_type"`
+}
+
+func newJury(opts ort.Options) (*jury, error) {
+	environment, err := ort.Open(opts)
+	if err != nil {
+		return nil, err
+	}
+	builtin, err := models.Builtin()
+	if err != nil {
+		return nil, err
+	}
+	j := &jury{cards: map[models.Task]models.Card{}, free: make(chan sessions, opts.Sessions)}
+	if j.fusion, err = models.BuiltinFusion(); err != nil {
+		return nil, err
+	}
+	for range opts.Sessions {
+		each := sessions{}
+		for _, m := range builtin {
+			j.cards[m.Card.Task] = m.Card
+			if each[m.Card.Task], err = environment.NewSession(m, most); err != nil {
+				return nil, err
+			}
+		}
+		j.free <- each
+	}
+	return j, nil
+}
+
+func (j *jury) judge(content []byte) (answer, error) {
+	m, err := decoded(content)
+	if err != nil {
+		return answer{}, err
+	}
+	switch {
+	case len(m.frames) == 1 && len(m.windows) == 0:
+		return j.picture(m.frames[0])
+	case len(m.frames) == 0 && len(m.windows) > 0 && len(m.windows) <= most:
+		return j.sound(m.windows)
+	}
+	return answer{}, errors.New("the file is neither a picture nor a short sound")
+}
+
+func (j *jury) picture(f preprocess.Frame) (answer, error) {
+	card, finder := j.cards[models.ImageSynthesis], j.cards[models.FaceDetection]
+	side := int(finder.Input.Shape[1])
+	view := face.Look(f, side)
+	held := <-j.free
+	defer func() { j.free <- held }()
+	n, err := fillTiles(f, int(card.Input.Shape[1]), card.Preprocessing.Tiles, held[models.ImageSynthesis])
+	if err != nil {
+		return answer{}, err
+	}
+	logits, err := held[models.ImageSynthesis].Run(n)
+	if err != nil {
+		return answer{}, err
+	}
+	mean := average(logits)
+	view.Fill(held[models.FaceDetection].Row(0).U8, side)
+	boxes, err := held[models.FaceDetection].Run(1)
+	if err != nil {
+		return answer{}, err
+	}
+	if faces := view.Boxes(boxes, *finder.Detection, face.Options{Smallest: 80, Most: 8}); len(faces) > 0 {
+		return answer{}, fmt.Errorf("the picture shows %d faces, which only deepfaked judges", len(faces))
+	}
+	weight, _ := j.fusion.Weight(models.ImageSynthesis)
+	logOdds := j.fusion.Bias + weight*(card.Calibration.Scale*mean+card.Calibration.Bias)
+	return told(preprocess.Image, logOdds, j.fusion.Limits[0], j.fusion.Limits[1], j.fusion.OperatingPoints), nil
+}
+
+func (j *jury) sound(windows [][]float32) (answer, error) {
+	card := j.cards[models.SpeechSynthesis]
+	held := <-j.free
+	defer func() { j.free <- held }()
+	for i, w := range windows {
+		copy(held[models.SpeechSynthesis].Row(i).F32, w)
+	}
+	logits, err := held[models.SpeechSynthesis].Run(len(windows))
+	if err != nil {
+		return answer{}, err
+	}
+	low, high := card.Limits()
+	return told(preprocess.Audio, card.Calibration.Scale*average(logits)+card.Calibration.Bias, low, high, card.OperatingPoints), nil
+}
+
+func average(values []float32) (mean float64) {
+	for _, v := range values {
+		mean += float64(v) / float64(len(values))
+	}
+	return mean
+}
+
+func told(kind preprocess.Kind, logOdds, low, high float64, points map[string]models.OperatingPoint) answer {
+	threshold := points["balanced"].Threshold
+	p := 1 / (1 + math.Exp(-min(max(logOdds, low), high)))
+	if logOdds >= math.Log(threshold/(1-threshold)) {
+		return answer{"fake", p, p, kind}
+	}
+	return answer{"real", 1 - p, p, kind}
+}

@@ -1,0 +1,192 @@
+// Fastify and onnxruntime-node: one run of each model for each request, in as many
+// processes as PEER_WORKERS says. What a request takes is written down in work.py.
+import cluster from "node:cluster";
+import { readFileSync, readdirSync, existsSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+
+// The modules lie where the script installed them, not beside this file.
+const require = createRequire(join(process.env.PEER_MODULES, "package.json"));
+const ort = require("onnxruntime-node");
+const sharp = require("sharp");
+const fastify = require("fastify");
+const multipart = require("@fastify/multipart");
+
+const SIDE = 1280;
+const RATE = 16000;
+const BACKDROP = 128;
+const SMALLEST_FACE = 80;
+const MODELS = process.env.PEER_MODELS;
+const WORKERS = Number(process.env.PEER_WORKERS ?? 1);
+const QUEUE = Number(process.env.PEER_QUEUE ?? 64);
+const PORT = Number(process.env.PEER_PORT ?? 8000);
+
+async function load() {
+  const models = { fusion: JSON.parse(readFileSync(join(MODELS, "fusion.json"))) };
+  for (const name of readdirSync(MODELS)) {
+    const path = join(MODELS, name, "card.json");
+    if (!existsSync(path)) continue;
+    const card = JSON.parse(readFileSync(path));
+    const session = await ort.InferenceSession.create(join(MODELS, name, card.file), {
+      executionProviders: ["cpu"],
+      intraOpNumThreads: Number(process.env.PEER_THREADS ?? 1),
+      interOpNumThreads: 1,
+      enableMemPattern: false,
+      extra: { session: { intra_op: { allow_spinning: "0" }, inter_op: { allow_spinning: "0" } } },
+    });
+    models[card.task] = { card, session };
+  }
+  return models;
+}
+
+async function run({ card, session }, data, rows) {
+  const { name, type, shape } = card.input;
+  const out = await session.run({ [name]: new ort.Tensor(type, data, [rows, ...shape.slice(1)]) });
+  return out[card.output.name].data;
+}
+
+function tileGrid(width, height, side, most) {
+  let [columns, rows] = [1, 1];
+  for (;;) {
+    const wider = columns < Math.ceil(width / side) && (columns + 1) * rows <= most;
+    const taller = rows < Math.ceil(height / side) && columns * (rows + 1) <= most;
+    if (wider && (width * rows >= height * columns || !taller)) columns++;
+    else if (taller) rows++;
+    else return [columns, rows];
+  }
+}
+
+const start = (room, i, n) => (n === 1 ? Math.floor(room / 2) : Math.floor((room * i) / (n - 1)));
+
+function tiles(pixels, width, height, side, most) {
+  if (Math.min(width, height) < side) throw new Error(`a picture below ${side} pixels`);
+  const [columns, rows] = tileGrid(width, height, side, most);
+  const out = Buffer.allocUnsafe(columns * rows * side * side * 3);
+  let to = 0;
+  for (let r = 0; r < rows; r++) {
+    for (let c = 0; c < columns; c++) {
+      const [x, y] = [start(width - side, c, columns), start(height - side, r, rows)];
+      for (let line = 0; line < side; line++) {
+        const from = ((y + line) * width + x) * 3;
+        pixels.copy(out, to, from, from + side * 3);
+        to += side * 3;
+      }
+    }
+  }
+  return [out, columns * rows];
+}
+
+// view reduces by a whole factor; each pixel is the mean of a block.
+function view(pixels, width, height, side) {
+  const by = Math.max(1, Math.ceil(Math.max(width, height) / side));
+  const [w, h] = [Math.floor(width / by), Math.floor(height / by)];
+  const out = Buffer.alloc(side * side * 3, BACKDROP);
+  const half = (by * by) >> 1;
+  for (let y = 0; y < h; y++) {
+    for (let x = 0; x < w; x++) {
+      let [r, g, b] = [half, half, half];
+      for (let j = 0; j < by; j++) {
+        let at = ((y * by + j) * width + x * by) * 3;
+        for (let i = 0; i < by; i++, at += 3) {
+          r += pixels[at];
+          g += pixels[at + 1];
+          b += pixels[at + 2];
+        }
+      }
+      const to = (y * side + x) * 3;
+      out[to] = r / (by * by);
+      out[to + 1] = g / (by * by);
+      out[to + 2] = b / (by * by);
+    }
+  }
+  return out;
+}
+
+const mean = (values) => values.reduce((sum, v) => sum + Number(v), 0) / values.length;
+const calibrated = (card, outputs) => card.calibration.scale * mean(Array.from(outputs)) + card.calibration.bias;
+
+function told(kind, logOdds, limits, card) {
+  const threshold = card.operating_points.balanced.threshold;
+  const p = 1 / (1 + Math.exp(-Math.min(Math.max(logOdds, limits[0]), limits[1])));
+  const fake = logOdds >= Math.log(threshold / (1 - threshold));
+  return { verdict: fake ? "fake" : "real", confidence: fake ? p : 1 - p, probability_fake: p, media_type: kind };
+}
+
+function refuseFaces(card, boxes) {
+  const sure = Math.log(card.detection.threshold / (1 - card.detection.threshold));
+  for (let i = 0; i + 5 <= boxes.length; i += 5) {
+    const longer = 2 * Math.max(boxes[i + 3] - boxes[i + 1], boxes[i + 4] - boxes[i + 2]);
+    if (boxes[i] >= sure && longer >= SMALLEST_FACE) throw new Error("the picture shows a face, which only deepfaked judges");
+  }
+}
+
+async function picture(models, content) {
+  const { data, info } = await sharp(content, { failOn: "error" }).removeAlpha().raw().toBuffer({ resolveWithObject: true });
+  if (Math.max(info.width, info.height) > SIDE) throw new Error(`not a picture of at most ${SIDE} pixels`);
+  const [judge, finder] = [models["image-synthesis"], models["face-detection"]];
+  const [rows, n] = tiles(data, info.width, info.height, judge.card.input.shape[1], judge.card.preprocessing.tiles);
+  const whole = view(data, info.width, info.height, finder.card.input.shape[1]);
+  const [logits, boxes] = await Promise.all([run(judge, rows, n), run(finder, whole, 1)]);
+  refuseFaces(finder.card, boxes);
+  const { fusion } = models;
+  const { weight } = fusion.models.find((m) => m.task === "image-synthesis");
+  return told("image", fusion.bias + weight * calibrated(judge.card, logits), fusion.limits, fusion);
+}
+
+// samples are those of a plain WAV file.
+function samples(content) {
+  let form;
+  for (let at = 12; at + 8 <= content.length; ) {
+    const [name, size] = [content.toString("latin1", at, at + 4), content.readUInt32LE(at + 4)];
+    at += 8;
+    if (name === "fmt ") form = [content.readUInt16LE(at), content.readUInt16LE(at + 2), content.readUInt32LE(at + 4), content.readUInt16LE(at + 14)];
+    if (name === "data") {
+      if (`${form}` !== `1,1,${RATE},16`) throw new Error("not a WAV file of 16 kHz, one channel and 16 bits");
+      const n = Math.min(size, content.length - at) >> 1;
+      const out = new Float32Array(n);
+      for (let i = 0; i < n; i++) out[i] = content.readInt16LE(at + 2 * i) / 32768;
+      return out;
+    }
+    at += size + (size % 2);
+  }
+  throw new Error("a WAV file without samples");
+}
+
+async function sound(models, content) {
+  const { card } = models["speech-synthesis"];
+  const size = card.preprocessing.window_samples;
+  const heard = samples(content);
+  const n = Math.min(16, Math.floor((heard.length + size / 2) / size));
+  if (n < 2) throw new Error("a sound that is shorter than two windows");
+  const rows = new Float32Array(n * size);
+  for (let i = 0; i < n; i++) {
+    const from = Math.floor((i * (heard.length - size)) / (n - 1));
+    rows.set(heard.subarray(from, from + size), i * size);
+  }
+  return told("audio", calibrated(card, await run(models["speech-synthesis"], rows, n)), card.calibration.limits, card);
+}
+
+async function serve() {
+  const models = await load();
+  sharp.concurrency(1);
+  const app = fastify({ bodyLimit: 16 << 20 });
+  await app.register(multipart, { limits: { fileSize: 16 << 20 } });
+  let busy = 0;
+  app.post("/predict", async (request, reply) => {
+    if (busy >= QUEUE / WORKERS) return reply.code(503).send({ error: "busy" });
+    busy++;
+    try {
+      const content = await (await request.file()).toBuffer();
+      return await (content.toString("latin1", 0, 4) === "RIFF" ? sound(models, content) : picture(models, content));
+    } finally {
+      busy--;
+    }
+  });
+  await app.listen({ host: "127.0.0.1", port: PORT });
+}
+
+if (cluster.isPrimary && WORKERS > 1) {
+  for (let i = 0; i < WORKERS; i++) cluster.fork();
+} else {
+  await serve();
+}

@@ -1,0 +1,203 @@
+"""The work of one request, as deepfaked does it: decode, cut, run, fuse.
+
+All Python peers use this one module, so that what differs between them is how they
+serve. It takes JPEG pictures without a face and WAV files of 16 kHz, mono, 16 bits
+of 2 to 64 seconds; anything else is an error, so that no peer does less than it should
+without being noticed.
+"""
+
+import json
+import math
+import os
+import struct
+from dataclasses import dataclass
+from pathlib import Path
+
+import cv2
+import numpy as np
+import onnxruntime
+
+ROWS = 8  # of one run at most, as deepfaked's
+SIDE = 1280  # of a picture's longer side
+RATE = 16000
+BACKDROP = 128
+SMALLEST_FACE = 80
+
+cv2.setNumThreads(1)  # as deepfaked's decoders: there are as many workers as files at a time
+
+
+@dataclass
+class Prepared:
+    """One file: the rows for each model by its task."""
+
+    kind: str
+    rows: dict
+
+
+class Work:
+    """The models, ready to run. It is safe for concurrent use."""
+
+    def __init__(self, models=None, threads=None):
+        models = Path(models or os.environ["PEER_MODELS"])
+        self.threads = int(threads or os.environ["PEER_THREADS"])
+        self.cards, self.sessions = {}, {}
+        for card in sorted(models.glob("*/card.json")):
+            told = json.loads(card.read_text())
+            self.cards[told["task"]] = told
+            self.sessions[told["task"]] = self._session(str(card.parent / told["file"]))
+        self.fusion = json.loads((models / "fusion.json").read_text())
+        for task, size in (("image-synthesis", ROWS), ("face-detection", 1), ("speech-synthesis", ROWS)):
+            card = self.cards[task]
+            kind = np.uint8 if card["input"]["type"] == "uint8" else np.float32
+            for n in range(1, size + 1):
+                self._run(task, np.zeros([n, *card["input"]["shape"][1:]], kind))
+
+    def _session(self, path):
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = self.threads
+        options.inter_op_num_threads = 1
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+        options.add_session_config_entry("session.inter_op.allow_spinning", "0")
+        options.enable_mem_pattern = False
+        return onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+
+    def _run(self, task, rows):
+        card = self.cards[task]
+        return self.sessions[task].run([card["output"]["name"]], {card["input"]["name"]: rows})[0]
+
+    def prepare(self, content):
+        """Decodes a file and cuts it into the rows that the models take."""
+        content = bytes(content)
+        if content[:4] == b"RIFF":
+            card = self.cards["speech-synthesis"]
+            return Prepared("audio", {"speech-synthesis": windows(samples(content), card["preprocessing"]["window_samples"])})
+        image = cv2.imdecode(np.frombuffer(content, np.uint8), cv2.IMREAD_COLOR | cv2.IMREAD_IGNORE_ORIENTATION)
+        if image is None or max(image.shape[:2]) > SIDE:
+            raise ValueError(f"not a picture of at most {SIDE} pixels")
+        image = cv2.cvtColor(image, cv2.COLOR_BGR2RGB)
+        card = self.cards["image-synthesis"]
+        side = self.cards["face-detection"]["input"]["shape"][1]
+        return Prepared("image", {
+            "image-synthesis": tiles(image, card["input"]["shape"][1], card["preprocessing"]["tiles"]),
+            "face-detection": [view(image, side)],
+        })
+
+    def judge(self, files):
+        """Judges files together: rows of all go into the same runs."""
+        outputs = {}
+        for task in sorted({task for f in files for task in f.rows}):
+            rows = [row for f in files for row in f.rows.get(task, ())]
+            outputs[task] = np.concatenate(
+                [self._run(task, np.stack(rows[i : i + ROWS])) for i in range(0, len(rows), ROWS)]
+            )
+        at = dict.fromkeys(outputs, 0)
+        answers = []
+        for f in files:
+            own = {}
+            for task, rows in f.rows.items():
+                own[task] = outputs[task][at[task] : at[task] + len(rows)]
+                at[task] += len(rows)
+            answers.append(self._conclude(f, own))
+        return answers
+
+    def answer(self, content):
+        """Judges one file alone."""
+        return self.judge([self.prepare(content)])[0]
+
+    def _conclude(self, f, outputs):
+        if f.kind == "audio":
+            card = self.cards["speech-synthesis"]
+            log_odds = calibrated(card, outputs["speech-synthesis"])
+            return told(f.kind, log_odds, card["calibration"]["limits"], card)
+        self._refuse_faces(outputs["face-detection"])
+        weight = next(m["weight"] for m in self.fusion["models"] if m["task"] == "image-synthesis")
+        log_odds = self.fusion["bias"] + weight * calibrated(self.cards["image-synthesis"], outputs["image-synthesis"])
+        return told(f.kind, log_odds, self.fusion["limits"], self.fusion)
+
+    def _refuse_faces(self, boxes):
+        threshold = self.cards["face-detection"]["detection"]["threshold"]
+        sure = boxes[..., 0] >= math.log(threshold / (1 - threshold))
+        longer = np.maximum(boxes[..., 3] - boxes[..., 1], boxes[..., 4] - boxes[..., 2])
+        if np.any(sure & (longer * 2 >= SMALLEST_FACE)):
+            raise ValueError("the picture shows a face, which only deepfaked judges")
+
+
+def calibrated(card, outputs):
+    """Log-odds of fake from the outputs of all rows."""
+    return card["calibration"]["scale"] * float(np.mean(outputs, dtype=np.float64)) + card["calibration"]["bias"]
+
+
+def told(kind, log_odds, limits, card):
+    """The answer to a client, at equal priors."""
+    threshold = card["operating_points"]["balanced"]["threshold"]
+    p = 1 / (1 + math.exp(-min(max(log_odds, limits[0]), limits[1])))
+    fake = log_odds >= math.log(threshold / (1 - threshold))
+    return {"verdict": "fake" if fake else "real", "confidence": p if fake else 1 - p, "probability_fake": p, "media_type": kind}
+
+
+def samples(content):
+    """Those of a plain WAV file, as floats."""
+    at, form = 12, None
+    while at + 8 <= len(content):
+        name, size = struct.unpack_from("<4sI", content, at)
+        if name == b"fmt ":
+            form = struct.unpack_from("<HHIIHH", content, at + 8)
+        if name == b"data":
+            if form is None or form[:3] != (1, 1, RATE) or form[5] != 16:
+                raise ValueError("not a WAV file of 16 kHz, one channel and 16 bits")
+            size = min(size, len(content) - at - 8) // 2 * 2
+            return np.frombuffer(content, "<i2", size // 2, at + 8).astype(np.float32) / 32768
+        at += 8 + size + size % 2
+    raise ValueError("a WAV file without samples")
+
+
+def windows(sound, size):
+    """Spread over the sound, the first at its start and the last at its end."""
+    count = min(16, (len(sound) + size // 2) // size)
+    if count < 2:
+        raise ValueError("a sound that is shorter than two windows")
+    starts = [i * (len(sound) - size) // (count - 1) for i in range(count)]
+    return [sound[s : s + size] for s in starts]
+
+
+def tile_grid(width, height, side, most):
+    """Columns and rows of tiles: that of scripts/train/vision."""
+    columns = rows = 1
+    while True:
+        wider = columns < -(-width // side) and (columns + 1) * rows <= most
+        taller = rows < -(-height // side) and columns * (rows + 1) <= most
+        if wider and (width * rows >= height * columns or not taller):
+            columns += 1
+        elif taller:
+            rows += 1
+        else:
+            return columns, rows
+
+
+def tiles(image, side, most):
+    """Of side by side pixels, spread evenly from edge to edge."""
+    height, width = image.shape[:2]
+    if min(height, width) < side:
+        raise ValueError(f"a picture below {side} pixels")
+    columns, rows = tile_grid(width, height, side, most)
+
+    def start(room, i, n):
+        return room // 2 if n == 1 else room * i // (n - 1)
+
+    return [
+        image[y : y + side, x : x + side]
+        for y in (start(height - side, r, rows) for r in range(rows))
+        for x in (start(width - side, c, columns) for c in range(columns))
+    ]
+
+
+def view(image, side):
+    """The whole picture, reduced by a whole factor, on a backdrop."""
+    height, width = image.shape[:2]
+    by = max(1, -(-max(width, height) // side))
+    width, height = width // by, height // by
+    if by > 1:
+        image = cv2.resize(image[: height * by, : width * by], (width, height), interpolation=cv2.INTER_AREA)
+    out = np.full((side, side, 3), BACKDROP, np.uint8)
+    out[:height, :width] = image
+    return out
