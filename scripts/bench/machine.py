@@ -1,0 +1,78 @@
+"""What was measured on: the machine, the versions and the day."""
+
+import datetime
+import os
+import platform
+import shutil
+import subprocess
+from pathlib import Path
+
+
+BUSY = 0.5  # of the cores: more load than this by others disturbs
+
+
+def said(*command):
+    """The first line that a program prints, or nothing where there is no such program."""
+    if shutil.which(command[0]) is None:
+        return ""
+    done = subprocess.run(command, capture_output=True, text=True)
+    return done.stdout.strip().splitlines()[0] if done.returncode == 0 and done.stdout.strip() else ""
+
+
+def processor():
+    for line in Path("/proc/cpuinfo").read_text().splitlines():
+        if line.startswith("model name"):
+            return line.split(":", 1)[1].strip()
+    return platform.machine()
+
+
+def system():
+    for line in Path("/etc/os-release").read_text().splitlines():
+        if line.startswith("PRETTY_NAME="):
+            return line.split("=", 1)[1].strip('"')
+    return platform.system()
+
+
+def gpus():
+    """The names of the NVIDIA GPUs."""
+    if shutil.which("nvidia-smi") is None:
+        return []
+    done = subprocess.run(["nvidia-smi", "--query-gpu=name", "--format=csv,noheader"], capture_output=True, text=True)
+    return done.stdout.split("\n")[:-1] if done.returncode == 0 else []
+
+
+def facts():
+    """The machine in a few lines."""
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    revision = said("git", "rev-parse", "--short", "HEAD")
+    if revision and said("git", "status", "--porcelain", "--untracked-files=no"):
+        revision += " with changes"
+    load = os.getloadavg()[0]
+    return {
+        "date": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d"),
+        "processor": f"{processor()}, {cores()} cores",
+        "memory": f"{memory / 2**30:.0f} GiB",
+        "system": f"{system()}, Linux {platform.release()}",
+        "gpu": ", ".join(gpus()) or "none",
+        "load": f"{load:.1f} before the first measurement" + (": **other programs were busy, the figures mean little**" if load > BUSY * cores() else ""),
+        "deepfaked": revision or "unknown",
+        "go": said("go", "env", "GOVERSION"),
+        "ffmpeg": said("ffmpeg", "-version").split(" Copyright")[0],
+    }
+
+
+def cores():
+    """What a process may use."""
+    return len(os.sched_getaffinity(0))
+
+
+LABELS = {
+    "date": "date", "processor": "processor", "memory": "memory", "system": "system", "gpu": "GPU", "load": "load average",
+    "deepfaked": "deepfaked at", "go": "Go", "runtime": "ONNX Runtime", "python": "Python", "node": "Node.js", "ffmpeg": "media made by",
+}
+
+
+def table(told):
+    """The facts as a table in Markdown."""
+    rows = [f"| {LABELS[k]} | {v} |" for k, v in told.items() if k in LABELS and v]
+    return "\n".join(["| | |", "|---|---|", *rows])

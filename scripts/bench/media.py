@@ -1,0 +1,68 @@
+"""Media that shows and holds nobody: drawn by ffmpeg and spoken by espeak-ng."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+SENTENCES = (
+    "The weather in the valley will be calm tomorrow, with light wind from the west and a little rain towards the evening. "
+    "Walkers may want to take an umbrella, and the ferry leaves half an hour earlier than usual.",
+    "The library opens at nine, and the reading room on the second floor half an hour later. Books that were ordered "
+    "before noon can be fetched in the afternoon, at the desk beside the stairs, until seven in the evening.",
+)
+PICTURES = 3
+TOOLS = ("ffmpeg", "espeak-ng")
+
+# The workloads by name: what people read, the folders that are sent, and how often.
+WORKLOADS = {
+    "picture-224": ("224 × 224 JPEG: one tile through the picture model", ("picture-224",), None),
+    "picture-720": ("1280 × 720 JPEG: six tiles through the picture model", ("picture-720",), None),
+    "sound-10s": ("WAV of 10 s: three windows through the speech model", ("sound-10s",), None),
+    "mix": ("mix: half 224 × 224, a quarter 1280 × 720, a quarter WAV", ("picture-224", "picture-720", "sound-10s"), "image=3,audio=1"),
+}
+
+
+def missing():
+    """The tools that are not installed."""
+    return [tool for tool in TOOLS if shutil.which(tool) is None]
+
+
+def _ffmpeg(*arguments):
+    subprocess.run(["ffmpeg", "-nostdin", "-loglevel", "error", "-y", *map(str, arguments)], check=True)
+
+
+def _picture(path, size, number):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    source = f"mandelbrot=size={size}:start_scale={3 / (number + 1):.3f}:start_x={-0.743 - number / 100:.3f}"
+    _ffmpeg("-f", "lavfi", "-i", source, "-frames:v", 1, "-q:v", 3, path)
+
+
+def _sound(path, sentence):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    spoken = path.with_suffix(".spoken.wav")
+    subprocess.run(["espeak-ng", "-w", str(spoken), sentence], check=True)
+    _ffmpeg("-i", spoken, "-af", "apad=whole_dur=10", "-t", 10, "-ar", 16000, "-ac", 1, "-c:a", "pcm_s16le", path)
+    spoken.unlink()
+
+
+def make(folder):
+    """Fills the folder with a subfolder for each kind of file."""
+    folder = Path(folder)
+    for number in range(2 * PICTURES):
+        _picture(folder / "picture-224" / f"{number}.jpg", "224x224", number)
+    for number in range(PICTURES):
+        _picture(folder / "picture-720" / f"{number}.jpg", "1280x720", number)
+    for number, sentence in enumerate(SENTENCES):
+        _sound(folder / "sound-10s" / f"{number}.wav", sentence)
+    return folder
+
+
+def arguments(workload, folder):
+    """What deepfaked-bench is told of the files of a workload."""
+    _, folders, weights = WORKLOADS[workload]
+    return [*(["--mix", weights] if weights else []), *(str(Path(folder) / f) for f in folders)]
+
+
+def files(folder):
+    """Every file, in order."""
+    return sorted(p for p in Path(folder).glob("*/*") if p.suffix in (".jpg", ".wav"))

@@ -1,0 +1,123 @@
+"""Writes down what a comparison found out."""
+
+import statistics
+
+from . import load, machine, media
+from .peers import roster
+from .text import milliseconds, table
+
+OURS = "deepfaked"
+GOOD = 0.9  # of the peak, at twice the capacity
+
+
+def told(c, facts, seconds, took):
+    """Everything, for the JSON."""
+    return {
+        "facts": {**facts, "runtime": f"{c.settings['version']}, CPU provider", "python": machine.said("/usr/bin/python3", "--version") or machine.said("python3", "--version"),
+                  "node": machine.said("node", "--version")},
+        "service": {**c.settings, "flags": c.flags}, "seconds": seconds, "minutes": took / 60, "rounds": c.rounds, "slo": load.SLO, "clients": 16,
+        "peers": {p.name: {"version": p.version(), "settings": p.settings, "layout": c.layouts.get(p.name) or c.default, "difference": c.differences.get(p.name)}
+                  for p in roster.PEERS if p in c.peers or p.name in c.absent},
+        "absent": c.absent, "results": c.results,
+    }
+
+
+def of(rounds, name, figure):
+    """One figure of all rounds that have it."""
+    return [r[name][figure] for r in rounds if name in r and r[name][figure] is not None]
+
+
+def ratios(ours, theirs, name, figure, inverse=False):
+    """How far the service is ahead in each round, above 1 where it is."""
+    out = []
+    for a, b in zip(ours, theirs):
+        if name in a and name in b and a[name][figure] and b[name][figure]:
+            out.append(b[name][figure] / a[name][figure] if inverse else a[name][figure] / b[name][figure])
+    return out
+
+
+def spread(values, show):
+    """The median, and from the least to the greatest where there are several."""
+    if not values:
+        return "–"
+    middle = show(statistics.median(values))
+    return middle if len(values) == 1 else f"{middle} ({show(min(values))} – {show(max(values))})"
+
+
+def times(value):
+    return f"{value:.2f}×"
+
+
+def goodput(rounds):
+    """The goodput at twice the capacity as a share of the peak, in each round."""
+    return [r["twice"]["goodput"] / r["capacity"]["throughput"] for r in rounds if "twice" in r]
+
+
+HEAD = ("server", "capacity", "deepfaked's is", "p99 at 50 %", "deepfaked's is shorter", "p99 at 80 %", "deepfaked's is shorter",
+        "goodput at 200 %", "CPU each", "memory", "answers at 80 %")
+
+
+def row(name, rounds, ours):
+    mine = name == OURS
+    return (
+        f"**{name}**" if mine else name,
+        spread(of(rounds, "capacity", "throughput"), lambda v: f"{v:.1f}/s"),
+        "" if mine else spread(ratios(ours, rounds, "capacity", "throughput"), times),
+        spread(of(rounds, "half", "p99"), milliseconds), "" if mine else spread(ratios(ours, rounds, "half", "p99", True), times),
+        spread(of(rounds, "high", "p99"), milliseconds), "" if mine else spread(ratios(ours, rounds, "high", "p99", True), times),
+        spread(goodput(rounds), lambda v: f"{v * 100:.0f} %"),
+        spread(of(rounds, "capacity", "cpu")[-1:], milliseconds), spread(of(rounds, "capacity", "memory")[-1:], lambda v: f"{v / 2**20:.0f} MiB"),
+        sum(of(rounds, "high", "answers")),
+    )
+
+
+def goals(results):
+    """Which goals are reached, in the medians."""
+    lines = []
+    for workload, servers in results.items():
+        ours, ahead = servers.get(OURS, []), {}
+        for what, name, figure, inverse in (("throughput", "capacity", "throughput", False), ("p99 at 50 %", "half", "p99", True), ("p99 at 80 %", "high", "p99", True)):
+            beaten = [n for n, r in servers.items() if n != OURS and (v := ratios(ours, r, name, figure, inverse)) and statistics.median(v) < 1]
+            ahead[what] = "reached" if not beaten else "not reached: ahead are " + ", ".join(beaten)
+        kept = goodput(ours)
+        ahead["goodput at 200 %"] = "–" if not kept else f"{'reached' if statistics.median(kept) >= GOOD else 'not reached'}: {spread(kept, lambda v: f'{v * 100:.0f} %')} of the peak"
+        lines += [f"| `{workload}` | {what} | {words} |" for what, words in ahead.items()]
+    return "\n".join(["| media | goal | |", "|---|---|---|", *lines])
+
+
+def setting(name, p):
+    workers, threads = p["layout"]
+    off = "" if p["difference"] is None else f" Its confidence is at most {p['difference']:.1g} off deepfaked's."
+    return f"- **{name}** {p['version']}: {workers} × {threads} threads. {p['settings']}.{off}"
+
+
+def method(d):
+    s = d["service"]
+    return [
+        f"Each server runs alone, in {d['rounds']} round{'s' if d['rounds'] > 1 else ''} of alternating order, and shares the machine with `deepfaked-bench`, the same client for all. "
+        f"*Capacity* is what a closed loop of {d['clients']} clients gets. The other loads are open loops with Poisson arrivals at 50, 80 and 200 % of the capacity that the same server had just shown in the same round, "
+        f"so that all are used equally; p99 counts from when a request was due. Each load lasts about {d['seconds']:.1f} seconds. Goodput is what is answered within {d['slo']:g} s. "
+        "Ratios are formed within each round: the median, from the least to the greatest; above 1× deepfaked is ahead.", "",
+        "The work is the same: the same ONNX files, JPEG through libjpeg-turbo, the same tiles, face finder, windows, calibration and fusion, "
+        "rows of at most 8 in a run, spinning and memory patterns off. Every peer's verdicts are compared with deepfaked's before it is measured. The pictures show no face, so that the face model has nothing to do anywhere. "
+        "Peers need no key, keep no accounts, store no results and decode in their own processes; deepfaked does all that, and decodes in children.", "",
+        f"- **deepfaked**: {s['sessions']} × {s['intra_op_threads']} threads, which it chose itself; `{' '.join(s['flags'])}`; no limit of a plan or of uploads in the way. "
+        "It is asked synchronously at `/v1/detect`, with a key.",
+        "- `workers` processes or instances of so many threads stand for each peer below. In a full run each takes the layout that served the mix faster before the first round: a process for each core, or the layout of deepfaked.",
+    ]
+
+
+def document(d):
+    """The text of docs/benchmarks-peers.md."""
+    parts = [
+        "# Beside other servers", "", "Written by `scripts/benchmark-peers`; do not edit. The figures of deepfaked alone: [benchmarks.md](benchmarks.md).", "",
+        machine.table(d["facts"]), "", "## Goals", "", goals(d["results"]), "",
+    ]
+    for workload, servers in d["results"].items():
+        ours = servers.get(OURS, [])
+        order = sorted(servers, key=lambda n: (n != OURS, -max(of(servers[n], "capacity", "throughput"), default=0)))
+        parts += [f"## {media.WORKLOADS[workload][0]}", "", table(HEAD, [row(n, servers[n], ours) for n in order]), ""]
+        parts += [f"{n}: {r['error']}\n" for n, rounds in servers.items() for r in rounds if "error" in r]
+    parts += ["## How", "", *method(d), *(setting(n, p) for n, p in d["peers"].items() if n not in d["absent"])]
+    parts += ["", "Not measured:", "", *(f"- **{n}** {d['peers'][n]['version']}: {why}" for n, why in d["absent"].items())] if d["absent"] else []
+    return "\n".join(parts) + "\n"

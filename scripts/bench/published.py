@@ -1,0 +1,139 @@
+"""Measures the service on this machine and writes docs/benchmarks.md.
+
+Run it by scripts/benchmark.
+"""
+
+import argparse
+import json
+import os
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+from . import load, machine, media
+from .service import Service
+from .text import milliseconds, share, table
+
+SHARES = (0.5, 0.8, 2.0)  # of the capacity
+CLIENTS = {"sync": 16, "async": 64}
+MODES = {"sync": "synchronous", "async": "asynchronous"}
+FULL, QUICK = 20.0, 2.5  # seconds of each load
+
+
+def options():
+    parser = argparse.ArgumentParser(prog="scripts/benchmark", description="Measures the service on this machine and writes docs/benchmarks.md.")
+    parser.add_argument("--quick", action="store_true", help=f"{QUICK:g} seconds for each load in place of {FULL:g}: about two minutes")
+    parser.add_argument("--seconds", type=float, help="so many seconds for each load")
+    parser.add_argument("--workload", action="append", choices=sorted(media.WORKLOADS), help="only this one; may be repeated")
+    parser.add_argument("--out", type=Path, default=Path("docs"), help="folder of the document and the plots")
+    chosen = parser.parse_args()
+    chosen.seconds = chosen.seconds or (QUICK if chosen.quick else FULL)
+    return chosen
+
+
+def measured(service, name, mode, files, seconds, plots):
+    """The capacity, and the answers at shares of it."""
+    how = {"sync": ["--mode", "sync"], "async": ["--mode", "async"]}[mode]
+    more = {"timeout": load.TIMEOUT if mode == "sync" else load.PATIENCE}
+    # A job is asked for no sooner than after a second: there must have been answers.
+    warmup = None if mode == "sync" else max(1.5, seconds / 4)
+    seconds = seconds if mode == "sync" else max(seconds, 2 * warmup)
+    closed = load.closed(service.target, CLIENTS[mode], files, seconds, *how, warmup=warmup, **more)
+    capacity = closed["throughput"]
+    if capacity <= 0:
+        raise load.Failed(f"no request of {name} succeeded, {MODES[mode]}")
+    rates = ",".join(f"{capacity * s:.3f}" for s in SHARES)
+    box = Path(tempfile.mkdtemp(dir=plots))
+    steps = load.measure(service.target, ["--ramp", rates], files, seconds, "--plots", box, *how, warmup=warmup, **more)
+    keep(box, plots, f"{name}-{mode}", mode, steps)
+    return [("capacity", closed), *((share(s), step) for s, step in zip(SHARES, steps))]
+
+
+def keep(box, plots, name, mode, steps):
+    """Keeps two of the plots, under names that stay the same from run to run."""
+    latency = box / f"latency-{mode}.png"
+    histogram = sorted(box.glob(f"histogram-{mode}-*.png"), key=lambda p: p.stat().st_mtime_ns)
+    if latency.exists():
+        latency.replace(plots / f"{name}-latency.png")
+    if len(histogram) == len(steps) == len(SHARES):
+        histogram[SHARES.index(0.8)].replace(plots / f"{name}-histogram.png")
+    shutil.rmtree(box)
+
+
+HEAD = ("media", "requests", "load", "a second", "succeed", f"within {load.SLO:g} s", "p50", "p90", "p99", "p99.9", "other answers", "CPU each", "memory", "answers")
+
+
+def row(name, mode, label, step):
+    latency = step["latency"].get(mode, {})
+    others = {k: n for k, n in step["statuses"].items() if k not in ("200", "202")}
+    others.update(step["errors"])
+    cost = step["server"] or {}
+    rate = step["load"].get("rate")
+    return (
+        name, MODES[mode], label, f"{rate:.1f}" if rate else f"{step['load']['clients']} clients", f"{step['throughput']:.1f}/s", f"{step['goodput']:.1f}/s" if mode == "sync" else "–",
+        *(milliseconds(latency.get(k)) for k in ("p50", "p90", "p99", "p99.9")),
+        ", ".join(f"{k}: {n}" for k, n in sorted(others.items())) or "–",
+        milliseconds(cost.get("cpu_per_success")), f"{cost['resident_bytes'] / 2**20:.0f} MiB" if cost else "–",
+        f"{step['successes']}{'' if step['steady'] else ' *'}",
+    )
+
+
+def on_gpu(folder):
+    """What was written down of a GPU, which this script does not measure."""
+    noted = folder / "gpu.md"
+    if noted.exists():
+        return noted.read_text().strip()
+    return "Outstanding: nothing has been measured on a GPU yet." + ("" if machine.gpus() else " The machine above has none.")
+
+
+def document(facts, settings, results, seconds, gpu):
+    rows = [row(name, mode, label, step) for name, mode, steps in results for label, step in steps]
+    plots = [
+        f"| {name} | {MODES[mode]} | ![latency against load](benchmarks/{name}-{mode}-latency.png) | ![histogram](benchmarks/{name}-{mode}-histogram.png) |"
+        for name, mode, _ in results
+    ]
+    facts = {**facts, "runtime": f"{settings['version']}, provider {settings['provider']}, {settings['sessions']} sessions of {settings['intra_op_threads']} threads"}
+    return "\n".join([
+        "# How fast the service is", "",
+        "Written by `scripts/benchmark`; do not edit. How it compares with other servers: [benchmarks-peers.md](benchmarks-peers.md).", "",
+        machine.table(facts), "",
+        "## On this processor", "",
+        f"The service is started with a data folder of its own, its defaults, `--deadline {load.SLO:g}s`, and limits that no plan reaches. "
+        "It shares the machine with `deepfaked-bench`, which sends the load. "
+        f"*Capacity* is a closed loop ({CLIENTS['sync']} clients, {CLIENTS['async']} for asynchronous requests); the loads below it are open loops with Poisson arrivals at shares of that, "
+        f"each about {seconds:g} seconds. Latency counts from when a request was due to its answer, of successes alone; that of asynchronous requests from submission to the result, "
+        "which is asked for when the service says. A star: throughput and median latency of the windows were more than 10 % apart.", "",
+        "The media are drawn by ffmpeg and spoken by espeak-ng:", "",
+        *(f"- `{name}`: {media.WORKLOADS[name][0]}" for name in dict.fromkeys(name for name, _, _ in results)), "",
+        table(HEAD, rows), "",
+        "Latency against load, and its histogram at 80 % load:", "",
+        "| media | requests | latency | histogram |", "|---|---|---|---|", *plots, "",
+        "## On a GPU", "", gpu, "",
+    ])
+
+
+def main():
+    chosen = options()
+    missing = media.missing()
+    if missing:
+        sys.exit(f"benchmark: {' and '.join(missing)} missing: run scripts/setup --tests")
+    facts, plots = machine.facts(), chosen.out / "benchmarks"
+    plots.mkdir(parents=True, exist_ok=True)
+    results = []
+    with tempfile.TemporaryDirectory(prefix="deepfaked-media-") as box, Service() as service:
+        media.make(box)
+        for name in chosen.workload or media.WORKLOADS:
+            for mode in MODES:
+                print(f"benchmark: {name}, {MODES[mode]}", file=sys.stderr)
+                results.append((name, mode, measured(service, name, mode, media.arguments(name, box), chosen.seconds, plots)))
+        settings = service.settings
+    (chosen.out / "benchmarks.md").write_text(document(facts, settings, results, chosen.seconds, on_gpu(plots)))
+    told = {"facts": facts, "service": settings, "seconds": chosen.seconds,
+            "results": [{"workload": n, "mode": m, "loads": dict(steps)} for n, m, steps in results]}
+    (chosen.out / "benchmarks.json").write_text(json.dumps(told, indent=1) + "\n")
+    print(f"benchmark: wrote {chosen.out}{os.sep}benchmarks.md", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,122 @@
+"""Starts the service, and other servers, on free ports."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+import urllib.request
+from pathlib import Path
+
+from .load import SLO, Target
+from .peers.speak import request
+
+PROGRAM = "bin/deepfaked"
+PATIENCE = 60  # seconds for a start
+GRACE = 5  # seconds for an end
+# Nothing of a plan may stand in the way of the load; all else is as it comes.
+CONFIGURATION = """\
+plans: {pro: {requests_per_minute: 100000000, scans: 1000000000}}
+upload: {parallel: 1024, parallel_per_account: 1024}
+"""
+
+
+def free_port():
+    """A port that nobody listens on, with the two after it."""
+    while True:
+        with socket.socket() as first, socket.socket() as second, socket.socket() as third:
+            first.bind(("127.0.0.1", 0))
+            port = first.getsockname()[1]
+            try:
+                second.bind(("127.0.0.1", port + 1))
+                third.bind(("127.0.0.1", port + 2))
+            except (OSError, OverflowError):
+                continue
+            return port
+
+
+class Process:
+    """A server with its children, ended together. Use it with `with`."""
+
+    def __init__(self, command, log, environment=None, cwd=None):
+        self.command, self.environment, self.cwd, self.log = command, environment or {}, cwd, Path(log)
+
+    def __enter__(self):
+        with open(self.log, "wb") as log:
+            self.running = subprocess.Popen(
+                [str(c) for c in self.command], stdout=log, stderr=log, stdin=subprocess.DEVNULL,
+                env={**os.environ, **self.environment}, cwd=self.cwd, start_new_session=True,
+            )
+        return self
+
+    def __exit__(self, *_):
+        for end in (signal.SIGTERM, signal.SIGKILL):
+            try:
+                os.killpg(self.running.pid, end)
+            except ProcessLookupError:
+                break
+            try:
+                self.running.wait(GRACE)
+            except subprocess.TimeoutExpired:
+                continue
+        self.running.wait()
+
+    def await_(self, ready, patience=PATIENCE):
+        """Waits until ready() holds."""
+        end = time.monotonic() + patience
+        while not ready():
+            if self.running.poll() is not None or time.monotonic() > end:
+                raise RuntimeError("the server did not become ready: " + self.words())
+            time.sleep(0.2)
+
+    def words(self):
+        """What it said last."""
+        lines = [line for line in self.log.read_text(errors="replace").splitlines() if line.strip()]
+        return " / ".join(lines[-2:])[-300:]
+
+
+class Service(Process):
+    """deepfaked with a data folder of its own, which goes with it."""
+
+    def __init__(self, *flags):
+        self.folder = tempfile.TemporaryDirectory(prefix="deepfaked-benchmark-")
+        self.box = Path(self.folder.name)
+        (self.box / "config.yaml").write_text(CONFIGURATION)
+        self.flags = ["--deadline", f"{SLO:g}s", "--provider", "cpu", *flags]
+        command = [PROGRAM, "serve", "--listen", "127.0.0.1:0", "--data", self.box / "data", "--config", self.box / "config.yaml",
+                   "--log-level", "info", *self.flags]
+        super().__init__(command, self.box / "log")
+
+    def __enter__(self):
+        key = subprocess.run([PROGRAM, "keys", "create", "--data", self.box / "data", "--account", "benchmark", "--plan", "pro"],
+                             check=True, capture_output=True, text=True).stdout.strip()
+        super().__enter__()
+        try:
+            self.await_(lambda: '"msg":"ready"' in self.log.read_text())
+        except RuntimeError:
+            self.__exit__()
+            raise
+        address = self._said("listening")["address"]
+        runtime = self._said("ONNX Runtime loaded")
+        self.settings = {k: runtime[k] for k in ("version", "provider", "sessions", "intra_op_threads")}
+        self.target = Target(f"http://{address}", self.running.pid, key=key)
+        return self
+
+    def __exit__(self, *exc):
+        super().__exit__(*exc)
+        self.folder.cleanup()
+
+    def judge(self, file):
+        """The service's own answer on a file."""
+        headers, body = request("multipart", file.name, file.read_bytes())
+        headers["Authorization"] = f"Bearer {self.target.key}"
+        with urllib.request.urlopen(urllib.request.Request(self.target.url + "/v1/detect", body, headers)) as answer:
+            return json.loads(answer.read())
+
+    def _said(self, message):
+        for line in self.log.read_text().splitlines():
+            if f'"msg":"{message}"' in line:
+                return json.loads(line)
+        raise RuntimeError(f"the service never said {message!r}")
