@@ -14,7 +14,7 @@ WORK      ?= .cache/train
 MORE      ?= $(WORK)/more
 TOOLS     := $(if $(XDG_CACHE_HOME),$(XDG_CACHE_HOME),$(HOME)/.cache)/deepfaked/tools
 
-.PHONY: run build test lint vet vuln bench memory-check deploy-check image-check setup setup-tests train-image train-face train-fusion train-facedetect train-speech train-test convert-measure convert-parity clean help
+.PHONY: run build test lint vet vuln bench memory-check deploy-check image-check benchmark benchmark-peers cluster-check setup setup-tests train-image train-face train-fusion train-facedetect train-speech train-test convert-measure convert-parity clean help
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -28,11 +28,12 @@ build: setup ## set up and leave bin/deepfaked and bin/deepfaked-bench
 
 test: setup-tests lint vet vuln ## set up and run every check and test
 	scripts/test-setup
+	cd scripts && python3 -m unittest discover -s bench -p 'test_*.py' -t .
 	go test -race -shuffle=on -timeout 12m -tags $(TEST_TAGS) ./...
 
 lint: setup-tests ## golangci-lint and, where it is installed, shellcheck
 	$(TOOLS)/golangci-lint run --build-tags $(TEST_TAGS) ./...
-	@if command -v shellcheck >/dev/null; then shellcheck scripts/setup scripts/test-setup scripts/run scripts/sample scripts/vuln scripts/memory-check scripts/gpu-check scripts/deploy-check scripts/image-check .ci/run; \
+	@if command -v shellcheck >/dev/null; then shellcheck scripts/setup scripts/test-setup scripts/run scripts/sample scripts/vuln scripts/memory-check scripts/gpu-check scripts/benchmark scripts/benchmark-peers scripts/deploy-check scripts/image-check .ci/run; \
 	else echo 'lint: shellcheck is not installed, the shell scripts were not checked'; fi
 
 vet: setup ## go vet, also as it is on a machine without OpenCV and FFmpeg
@@ -54,6 +55,12 @@ deploy-check: ## check the chart and the compose file; builds helm, kubeconform 
 
 image-check: ## build the container image and judge a picture in it; as root, with buildah and debootstrap
 	scripts/image-check
+
+benchmark: build ## measure the service on this machine and write docs/benchmarks.md; ARGS=--quick takes minutes
+	scripts/benchmark $(ARGS)
+
+benchmark-peers: build ## measure it beside nine other servers and write docs/benchmarks-peers.md: 25 minutes; ARGS=--quick
+	scripts/benchmark-peers $(ARGS)
 
 setup: ## install what building and running need
 	@scripts/setup

@@ -1,0 +1,155 @@
+"""Tests of what is made of measurements."""
+
+import ast
+import re
+import shutil
+import subprocess
+import unittest
+from pathlib import Path
+from types import SimpleNamespace
+
+from . import compare, load, machine, media, paper, published
+from .peers import install, roster, speak
+
+HERE = Path(__file__).parent
+
+
+def a_round(capacity=100.0, half=0.010, high=0.020, goodput=95.0):
+    """What run() returns of one workload on one server."""
+    common = {"rate": 1.0, "throughput": 50.0, "goodput": 50.0, "p50": 0.005, "p99": 0.01, "answers": 40, "cpu": 0.01, "memory": 2**20, "steady": True}
+    return {
+        "capacity": common | {"throughput": capacity, "rate": None}, "half": common | {"p99": half},
+        "high": common | {"p99": high}, "twice": common | {"goodput": goodput},
+    }
+
+
+def a_comparison(results, absent=None):
+    """What a run of scripts/benchmark-peers knows at its end."""
+    return SimpleNamespace(
+        settings={"version": "1.31.1", "provider": "cpu", "sessions": 1, "intra_op_threads": 2}, flags=["--deadline", "1s"], rounds=2, workloads=["mix"],
+        peers=[p for p in roster.PEERS if p.name in results["mix"]], absent=absent or {}, layouts={"Gin": (1, 2)}, default=(2, 1), differences={"Gin": 1e-7}, results=results,
+    )
+
+
+class Ratios(unittest.TestCase):
+    """The service is compared with a peer within the same round."""
+
+    def test_ahead_is_above_one(self):
+        ours, theirs = [a_round(120, 0.010), a_round(100, 0.010)], [a_round(100, 0.030), a_round(50, 0.005)]
+        self.assertEqual(paper.ratios(ours, theirs, "capacity", "throughput"), [1.2, 2.0])
+        self.assertEqual(paper.ratios(ours, theirs, "half", "p99", True), [3.0, 0.5])
+
+    def test_a_round_without_figures_is_left_out(self):
+        theirs = [{"error": "no request succeeded"}, a_round(50)]
+        self.assertEqual(paper.ratios([a_round(), a_round()], theirs, "capacity", "throughput"), [2.0])
+
+    def test_spread(self):
+        self.assertEqual(paper.spread([], paper.times), "–")
+        self.assertEqual(paper.spread([2], paper.times), "2.00×")
+        self.assertEqual(paper.spread([3, 1, 2], paper.times), "2.00× (1.00× – 3.00×)")
+
+    def test_goals(self):
+        told = paper.goals({"mix": {"deepfaked": [a_round(100, 0.01, 0.02, 89)], "Gin": [a_round(101, 0.02, 0.01)]}})
+        self.assertIn("| `mix` | throughput | not reached: ahead are Gin |", told)
+        self.assertIn("| `mix` | p99 at 50 % | reached |", told)
+        self.assertIn("| `mix` | p99 at 80 % | not reached: ahead are Gin |", told)
+        self.assertIn("| `mix` | goodput at 200 % | not reached: 89 % of the peak |", told)
+
+
+class Document(unittest.TestCase):
+    """The document says everything that people need to judge the figures."""
+
+    def test_peers(self):
+        results = {"mix": {"deepfaked": [a_round(), a_round(110)], "Gin": [a_round(50), {"error": "no request succeeded"}]}}
+        told = paper.told(a_comparison(results, {"Ray": "not installed: no such wheel"}), machine.facts(), 2.0, 90)
+        text = paper.document(told)
+        for words in ("105.0/s (100.0/s – 110.0/s)", "2.00×", "1 × 2 threads", "1e-07 off", "Gin: no request succeeded", "**Ray** 2.", "no such wheel", machine.facts()["date"]):
+            self.assertIn(words, text)
+
+    def test_alone(self):
+        step = {
+            "load": {"arrivals": "poisson", "rate": 8.0}, "steady": False, "throughput": 7.9, "goodput": 7.5, "statuses": {"200": 80, "429": 3}, "errors": {"timeout": 1},
+            "latency": {"sync": {"p50": 0.0123, "p90": 0.02, "p99": 0.5, "p99.9": 12.0}}, "server": {"cpu_per_success": 0.05, "resident_bytes": 2**30}, "successes": 80,
+        }
+        text = published.document(machine.facts(), {"version": "1", "provider": "cpu", "sessions": 1, "intra_op_threads": 2}, [("mix", "sync", [("50 %", step)])], 20.0, "nothing")
+        self.assertIn("| mix | synchronous | 50 % | 8.0 | 7.9/s | 7.5/s | 12 ms | 20 ms | 500 ms | 12 s | 429: 3, timeout: 1 | 50 ms | 1024 MiB | 80 * |", text)
+
+
+class Plan(unittest.TestCase):
+    """The time is kept, and nobody is always first."""
+
+    def test_seconds(self):
+        each = compare.seconds_of_a_load(24, 10, 4, 3, 200)
+        loads = 10 * 4 * 3 * (1 + len(compare.LOADS))
+        self.assertLess(200 + 3 * 10 * compare.START + loads * (each + compare.OVERHEAD), 24 * 60 + 1)
+        self.assertEqual(compare.seconds_of_a_load(1, 10, 4, 3, 200), compare.SHORTEST)
+
+    def test_order(self):
+        c = SimpleNamespace(peers=list("abc"))
+        orders = [compare.Comparison.order(c, number) for number in range(3)]
+        self.assertEqual(orders, [[None, "a", "b", "c"], ["c", "b", "a", None], ["b", "c", None, "a"]])
+
+    def test_disagreement(self):
+        ours = {"f": {"verdict": "real", "confidence": 0.5}}
+        self.assertAlmostEqual(compare.disagreement(ours, {"f": {"verdict": "real", "confidence": 0.6}}), 0.1)
+        self.assertEqual(compare.disagreement(ours, {"f": {"verdict": "fake", "confidence": 0.5}}), float("inf"))
+
+
+class Peers(unittest.TestCase):
+    """What is installed is pinned, and every program can be read."""
+
+    def test_locks(self):
+        for path in (HERE / "peers" / "locks").glob("*.txt"):
+            for line in path.read_text().splitlines():
+                self.assertRegex(line, r"^[A-Za-z0-9._-]+==[A-Za-z0-9.]+$", path.name)
+        self.assertNotRegex((HERE / "peers" / "node" / "package-lock.json").read_text(), r'"resolved"')
+
+    def test_one_runtime(self):
+        """The Python peers have the service's ONNX Runtime, from the environment that they share."""
+        version = re.search(r"ort_version=(\S+)", (install.REPOSITORY / "scripts" / "setup").read_text())[1]
+        for path in (HERE / "peers" / "locks").glob("*.txt"):
+            runtime = [line for line in path.read_text().splitlines() if line.startswith("onnxruntime==")]
+            self.assertEqual(runtime, [f"onnxruntime=={version}"] if path.stem == "base" else [], path.name)
+
+    def test_programs(self):
+        for p in roster.PEERS:
+            self.assertTrue(p.version(), p.name)
+            self.assertTrue(p.kind in ("node", "go") or (HERE / "peers" / "locks" / f"{p.kind}.txt").exists(), p.name)
+        for path in (HERE / "peers").glob("*.py"):
+            ast.parse(path.read_text(), path.name)
+
+    @unittest.skipUnless(shutil.which("node"), "Node.js is not installed: the syntax of server.js was not checked")
+    def test_node(self):
+        subprocess.run(["node", "--check", HERE / "peers" / "node" / "server.js"], check=True)
+
+
+class Speech(unittest.TestCase):
+    """Peers are asked as deepfaked-bench asks them."""
+
+    def test_forms(self):
+        headers, body = speak.request("multipart", "a.jpg", b"content")
+        edge = headers["Content-Type"].split("boundary=")[1].encode()
+        self.assertEqual(body.split(b"--" + edge)[1].split(b"\r\n\r\n")[1], b"content\r\n")
+        headers, body = speak.request("kserve", "a.jpg", b"content")
+        self.assertEqual(body[int(headers["Inference-Header-Content-Length"]) :], b"\x07\0\0\0content")
+        self.assertIn(b"Y29udGVudA==", speak.request("kserve-json", "a.jpg", b"content")[1])
+
+    def test_answers(self):
+        self.assertEqual(speak.understood("multipart", b'{"verdict": "real"}'), {"verdict": "real"})
+        self.assertEqual(speak.understood("kserve", b'{"outputs": [{"data": ["{\\"verdict\\": \\"real\\"}"]}]}'), {"verdict": "real"})
+
+
+class Tools(unittest.TestCase):
+    """What is missing is said."""
+
+    def test_no_program(self):
+        was, load.PROGRAM = load.PROGRAM, "false"
+        try:
+            with self.assertRaises(load.Failed):
+                load.closed(load.Target("http://127.0.0.1:1", 1), 1, [], 1)
+        finally:
+            load.PROGRAM = was
+
+    def test_workloads(self):
+        for name, (_, folders, _) in media.WORKLOADS.items():
+            self.assertEqual(len(media.arguments(name, "x")), len(folders) + (2 if name == "mix" else 0))
