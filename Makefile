@@ -56,7 +56,7 @@ deploy-check: ## check the chart and the compose file; builds helm, kubeconform 
 image-check: ## build the container image and judge a picture in it; as root, with buildah and debootstrap
 	scripts/image-check
 
-benchmark: build ## measure the service on this machine and write docs/benchmarks.md; ARGS=--quick takes minutes
+benchmark: build ## measure the service on this machine and write docs/benchmarks.md; seven minutes, ARGS=--quick two
 	scripts/benchmark $(ARGS)
 
 benchmark-peers: build ## measure it beside nine other servers and write docs/benchmarks-peers.md: 25 minutes; ARGS=--quick

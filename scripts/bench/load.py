@@ -7,7 +7,7 @@ from dataclasses import dataclass
 PROGRAM = "bin/deepfaked-bench"
 WINDOWS = 3
 SLO = 1.0  # seconds; for all servers and workloads
-TIMEOUT = 5.0  # seconds; a synchronous request that takes longer has failed
+TIMEOUT = 3.0  # seconds; a synchronous request that takes longer has failed
 PATIENCE = 60.0  # seconds; likewise an asynchronous one, from submission to result
 
 

@@ -10,12 +10,12 @@ OURS = "deepfaked"
 GOOD = 0.9  # of the peak, at twice the capacity
 
 
-def told(c, facts, seconds, took):
+def told(c, facts, took):
     """Everything, for the JSON."""
     return {
         "facts": {**facts, "runtime": f"{c.settings['version']}, CPU provider", "python": machine.said("/usr/bin/python3", "--version") or machine.said("python3", "--version"),
                   "node": machine.said("node", "--version")},
-        "service": {**c.settings, "flags": c.flags}, "seconds": seconds, "minutes": took / 60, "rounds": c.rounds, "slo": load.SLO, "clients": 16,
+        "service": {**c.settings, "flags": c.flags}, "seconds": statistics.mean(c.seconds), "minutes": took / 60, "rounds": c.rounds, "slo": load.SLO, "clients": 16,
         "peers": {p.name: {"version": p.version(), "settings": p.settings, "layout": c.layouts.get(p.name) or c.default, "difference": c.differences.get(p.name)}
                   for p in roster.PEERS if p in c.peers or p.name in c.absent},
         "absent": c.absent, "results": c.results,

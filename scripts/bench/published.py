@@ -18,7 +18,7 @@ from .text import milliseconds, share, table
 SHARES = (0.5, 0.8, 2.0)  # of the capacity
 CLIENTS = {"sync": 16, "async": 64}
 MODES = {"sync": "synchronous", "async": "asynchronous"}
-FULL, QUICK = 20.0, 2.5  # seconds of each load
+FULL, QUICK = 10.0, 2.0  # seconds of each load
 
 
 def options():

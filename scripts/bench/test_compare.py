@@ -26,7 +26,7 @@ def a_round(capacity=100.0, half=0.010, high=0.020, goodput=95.0):
 def a_comparison(results, absent=None):
     """What a run of scripts/benchmark-peers knows at its end."""
     return SimpleNamespace(
-        settings={"version": "1.31.1", "provider": "cpu", "sessions": 1, "intra_op_threads": 2}, flags=["--deadline", "1s"], rounds=2, workloads=["mix"],
+        settings={"version": "1.31.1", "provider": "cpu", "sessions": 1, "intra_op_threads": 2}, flags=["--deadline", "1s"], rounds=2, seconds=[2.0, 2.2], workloads=["mix"],
         peers=[p for p in roster.PEERS if p.name in results["mix"]], absent=absent or {}, layouts={"Gin": (1, 2)}, default=(2, 1), differences={"Gin": 1e-7}, results=results,
     )
 
@@ -61,7 +61,7 @@ class Document(unittest.TestCase):
 
     def test_peers(self):
         results = {"mix": {"deepfaked": [a_round(), a_round(110)], "Gin": [a_round(50), {"error": "no request succeeded"}]}}
-        told = paper.told(a_comparison(results, {"Ray": "not installed: no such wheel"}), machine.facts(), 2.0, 90)
+        told = paper.told(a_comparison(results, {"Ray": "not installed: no such wheel"}), machine.facts(), 90)
         text = paper.document(told)
         for words in ("105.0/s (100.0/s – 110.0/s)", "2.00×", "1 × 2 threads", "1e-07 off", "Gin: no request succeeded", "**Ray** 2.", "no such wheel", machine.facts()["date"]):
             self.assertIn(words, text)
@@ -79,10 +79,11 @@ class Plan(unittest.TestCase):
     """The time is kept, and nobody is always first."""
 
     def test_seconds(self):
-        each = compare.seconds_of_a_load(24, 10, 4, 3, 200)
-        loads = 10 * 4 * 3 * (1 + len(compare.LOADS))
-        self.assertLess(200 + 3 * 10 * compare.START + loads * (each + compare.OVERHEAD), 24 * 60 + 1)
-        self.assertEqual(compare.seconds_of_a_load(1, 10, 4, 3, 200), compare.SHORTEST)
+        c = SimpleNamespace(peers=list("abcdefghi"), workloads=list("wxyz"), rounds=3, seconds=[1.5], starts=[4.0, 6.0])
+        each = compare.Comparison.plan(c, 1000)
+        loads = 10 * 4 * (1 + len(compare.LOADS))
+        self.assertAlmostEqual(2 * (10 * (5 + compare.END) + loads * (each + compare.OVERHEAD)), 1000)
+        self.assertEqual(compare.Comparison.plan(c, 10), compare.SHORTEST)
 
     def test_order(self):
         c = SimpleNamespace(peers=list("abc"))
