@@ -13,10 +13,9 @@ from pathlib import Path
 
 from . import load, machine, media, paper
 from .peers import install, roster, speak
-from .service import Process, Service, free_port
+from .service import Process, Service, end_on_signal, free_port
 
 OURS = "deepfaked"
-CLIENTS = 16
 LOADS = (("half", 0.5), ("high", 0.8), ("twice", 2.0))  # and their share of the capacity
 AGREE = 1e-3  # of probabilities
 START, END, OVERHEAD = 10.0, 1.0, 0.9  # seconds that a server and a load take besides, late answers included
@@ -109,9 +108,14 @@ def figures(step):
     }
 
 
-def run(target, files, seconds):
+def clients(workload):
+    """Those of a closed loop."""
+    return media.CLIENTS[workload] * machine.cores()
+
+
+def run(target, workload, files, seconds):
     """One workload on one server: its capacity, then shares of it."""
-    out = {"capacity": figures(load.closed(target, CLIENTS, files, seconds))}
+    out = {"capacity": figures(load.closed(target, clients(workload), files, seconds))}
     capacity = out["capacity"]["throughput"]
     if capacity <= 0:
         raise load.Failed("no request succeeded")
@@ -180,7 +184,7 @@ class Comparison:
             self.differences[p.name] = disagreement(self.expected, running.verdicts(self.files))
             if not measured:
                 return 0
-            return load.closed(running.target, CLIENTS, media.arguments("mix", self.media), TRIAL)["throughput"]
+            return load.closed(running.target, clients("mix"), media.arguments("mix", self.media), TRIAL)["throughput"]
 
     def order(self, number):
         """Who comes when: forwards, backwards, from the middle."""
@@ -201,10 +205,15 @@ class Comparison:
                         self._measure(name, w, target, seconds)
             except RuntimeError as e:
                 say(f"{name}: {e}")
+            # Rounds of all servers stay side by side, also where one gave nothing.
+            for w in self.workloads:
+                rounds = self.results.setdefault(w, {}).setdefault(name, [])
+                if len(rounds) == number:
+                    rounds.append({"error": "the server did not start"})
 
     def _measure(self, name, workload, target, seconds):
         try:
-            told = run(target, media.arguments(workload, self.media), seconds)
+            told = run(target, workload, media.arguments(workload, self.media), seconds)
         except load.Failed as e:
             told = {"error": str(e)}
             say(f"{name}, {workload}: {e}")
@@ -229,6 +238,7 @@ class Comparison:
 
 def main():
     chosen = options()
+    end_on_signal()
     if media.missing():
         sys.exit(f"benchmark-peers: {' and '.join(media.missing())} missing: run scripts/setup --tests")
     with tempfile.TemporaryDirectory(prefix="deepfaked-peers-") as box:

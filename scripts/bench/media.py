@@ -13,6 +13,10 @@ SENTENCES = (
 PICTURES = 3
 TOOLS = ("ffmpeg", "espeak-ng")
 
+# Clients of a closed loop for each core: enough to fill batches, and few enough for
+# answers to come well within load.SLO.
+CLIENTS = {"picture-224": 8, "picture-720": 3, "sound-10s": 4, "mix": 4}
+
 # The workloads by name: what people read, the folders that are sent, and how often.
 WORKLOADS = {
     "picture-224": ("224 × 224 JPEG: one tile through the picture model", ("picture-224",), None),

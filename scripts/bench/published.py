@@ -12,11 +12,11 @@ import tempfile
 from pathlib import Path
 
 from . import load, machine, media
-from .service import Service
+from .service import Service, end_on_signal
 from .text import milliseconds, share, table
 
 SHARES = (0.5, 0.8, 2.0)  # of the capacity
-CLIENTS = {"sync": 16, "async": 64}
+POLLING = 8  # times the clients of synchronous requests: most of the time they wait to ask again
 MODES = {"sync": "synchronous", "async": "asynchronous"}
 FULL, QUICK = 10.0, 2.0  # seconds of each load
 
@@ -39,7 +39,8 @@ def measured(service, name, mode, files, seconds, plots):
     # A job is asked for no sooner than after a second: there must have been answers.
     warmup = None if mode == "sync" else max(1.5, seconds / 4)
     seconds = seconds if mode == "sync" else max(seconds, 2 * warmup)
-    closed = load.closed(service.target, CLIENTS[mode], files, seconds, *how, warmup=warmup, **more)
+    clients = media.CLIENTS[name] * machine.cores() * (1 if mode == "sync" else POLLING)
+    closed = load.closed(service.target, clients, files, seconds, *how, warmup=warmup, **more)
     capacity = closed["throughput"]
     if capacity <= 0:
         raise load.Failed(f"no request of {name} succeeded, {MODES[mode]}")
@@ -101,7 +102,7 @@ def document(facts, settings, results, seconds, gpu):
         "## On this processor", "",
         f"The service is started with a data folder of its own, its defaults, `--deadline {load.SLO:g}s`, and limits that no plan reaches. "
         "It shares the machine with `deepfaked-bench`, which sends the load. "
-        f"*Capacity* is a closed loop ({CLIENTS['sync']} clients, {CLIENTS['async']} for asynchronous requests); the loads below it are open loops with Poisson arrivals at shares of that, "
+        f"*Capacity* is a closed loop with so many clients; the loads below it are open loops with Poisson arrivals at shares of that, "
         f"each about {seconds:g} seconds. Latency counts from when a request was due to its answer, of successes alone; that of asynchronous requests from submission to the result, "
         "which is asked for when the service says. A star: throughput and median latency of the windows were more than 10 % apart.", "",
         "The media are drawn by ffmpeg and spoken by espeak-ng:", "",
@@ -115,6 +116,7 @@ def document(facts, settings, results, seconds, gpu):
 
 def main():
     chosen = options()
+    end_on_signal()
     missing = media.missing()
     if missing:
         sys.exit(f"benchmark: {' and '.join(missing)} missing: run scripts/setup --tests")
