@@ -67,7 +67,7 @@ class Running(Process):
         super().__enter__()
         try:
             self.await_(self._answers)
-        except RuntimeError:
+        except BaseException:
             self.__exit__()
             raise
         self.target = load.Target(self.base, self.running.pid, ("--post", self.peer.path, "--form", self.peer.form))

@@ -26,7 +26,7 @@ upload: {parallel: 1024, parallel_per_account: 1024}
 
 def end_on_signal():
     """Makes a signal end this program by way of every `with`, so that no server stays behind."""
-    for which in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+    for which in (signal.SIGTERM, signal.SIGINT):
         signal.signal(which, lambda number, _: sys.exit(128 + number))
 
 
@@ -102,7 +102,7 @@ class Service(Process):
         super().__enter__()
         try:
             self.await_(lambda: '"msg":"ready"' in self.log.read_text())
-        except RuntimeError:
+        except BaseException:
             self.__exit__()
             raise
         address = self._said("listening")["address"]
