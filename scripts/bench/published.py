@@ -128,7 +128,10 @@ def main():
         for name in chosen.workload or media.WORKLOADS:
             for mode in MODES:
                 print(f"benchmark: {name}, {MODES[mode]}", file=sys.stderr)
-                results.append((name, mode, measured(service, name, mode, media.arguments(name, box), chosen.seconds, plots)))
+                try:
+                    results.append((name, mode, measured(service, name, mode, media.arguments(name, box), chosen.seconds, plots)))
+                except load.Failed as e:
+                    sys.exit(f"benchmark: {name}, {MODES[mode]}: {e}")
         settings = service.settings
     (chosen.out / "benchmarks.md").write_text(document(facts, settings, results, chosen.seconds, on_gpu(plots)))
     told = {"facts": facts, "service": settings, "seconds": chosen.seconds,
