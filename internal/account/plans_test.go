@@ -1,7 +1,6 @@
 package account
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -12,8 +11,8 @@ import (
 	"deepfaked/internal/store"
 )
 
-// What is asked with every request, or over a whole table, must not scan one. The
-// databases hold ten thousand of everything, half of it jobs that are polled.
+// What is asked with every request, or over a whole table, must not scan one. There
+// are ten thousand detections, half of which are polled.
 func TestQueryPlans(t *testing.T) {
 	t.Parallel()
 	onBoth(t, testQueryPlans)
@@ -32,33 +31,35 @@ func testQueryPlans(t *testing.T, fresh database) {
 		args []any
 	}{
 		"polling: the key":       {ownerOf, []any{"k77"}},
-		"polling: the detection": {byIDOf, []any{"d77", "a77"}},
+		"polling: the detection": {byIDOf, []any{"d1_77", "a77"}},
 		"usage":                  {usedIn, []any{"a77", 0}},
 		"room":                   {placesTaken, []any{"a77", 0, 0}},
 		"due":                    {`SELECT id FROM detections WHERE completed_at < $1 ORDER BY completed_at LIMIT $2`, []any{5, 100}},
-		"released":               {`DELETE FROM reservations WHERE detection_id = $1`, []any{"d77"}},
+		"released":               {`DELETE FROM reservations WHERE detection_id = $1`, []any{"d1_77"}},
 	} {
 		plan := explain(t, l, q.text, q.args...)
 		assert.NotRegexp(t, `(?i)\bSCAN (detections|keys|accounts|k|a|scans|reservations|submissions)\b|Seq Scan|TEMP B-TREE|^\s*Sort`, plan, name)
 	}
 }
 
-// fill makes ten thousand accounts, each with a key, a scan, a submission and a
-// detection: every second one is processing, with its place.
+// fill makes a thousand accounts, each with a key, a scan, a submission and ten
+// detections: every second one is processing, and one in ten has its place.
 func fill(t *testing.T, l *Ledger) {
 	t.Helper()
-	const each = `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10000) `
+	const each = `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000) `
 	statements := []string{
 		`INSERT INTO accounts (id, name, plan, created_at) SELECT 'a' || i, 'n' || i, 'pro', i FROM n`,
 		`INSERT INTO keys (id, account_id, hash, created_at) SELECT 'k' || i, 'a' || i, h.hash, i FROM n, (SELECT hash FROM keys WHERE id LIKE 'dfk_%') h`,
 		`INSERT INTO scans (account_id, period, count) SELECT 'a' || i, 0, 1 FROM n`,
 		`INSERT INTO submissions (account_id, day, count) SELECT 'a' || i, 0, 1 FROM n`,
-		`INSERT INTO detections (id, account_id, mode, state, sensitivity, created_at, completed_at) SELECT 'd' || i, 'a' || i, 'async',
-			CASE WHEN i % 2 = 0 THEN 'processing' ELSE 'failed' END, 'strict', i, CASE WHEN i % 2 = 0 THEN NULL ELSE i END FROM n`,
-		`INSERT INTO reservations (detection_id, account_id, period) SELECT 'd' || i, 'a' || i, 0 FROM n WHERE i % 2 = 0`,
+		`INSERT INTO detections (id, account_id, mode, state, sensitivity, created_at, completed_at) SELECT 'd' || m.i || '_' || n.i, 'a' || n.i, 'async',
+			CASE WHEN n.i % 2 = 0 THEN 'processing' ELSE 'failed' END, 'strict', n.i, CASE WHEN n.i % 2 = 0 THEN NULL ELSE n.i END
+			FROM n, (SELECT i FROM n WHERE i <= 10) m`,
+		`INSERT INTO reservations (detection_id, account_id, period) SELECT 'd1_' || i, 'a' || i, 0 FROM n`,
 	}
 	join(t, l, "ann", "pro") // whose hash they all have
-	require.NoError(t, l.finish(t.Context(), func(ctx context.Context, tx *store.Tx) error {
+	ctx := t.Context()
+	require.NoError(t, l.store.Write(ctx, func(tx *store.Tx) error {
 		for _, s := range statements {
 			if _, err := tx.ExecContext(ctx, each+s); err != nil {
 				return fmt.Errorf("%s: %w", s, err)
