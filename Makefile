@@ -6,6 +6,7 @@ TEST_TAGS := $(TAGS),matprofile
 LISTEN    ?= 127.0.0.1:8080
 DATA      ?= data
 BENCH     ?= .
+JOBS      ?= 1000
 COUNT     ?= 6
 MEDIA     ?= ../shared/data
 WEIGHTS   ?= ../shared/weights
@@ -30,6 +31,7 @@ test: setup-tests lint vet vuln ## set up and run every check and test
 	scripts/test-setup
 	cd scripts && python3 -m unittest discover -s bench -p 'test_*.py' -t .
 	go test -race -shuffle=on -timeout 12m -tags $(TEST_TAGS) ./...
+	$(MAKE) --no-print-directory cluster-check JOBS=100
 
 lint: setup-tests ## golangci-lint and, where it is installed, shellcheck
 	$(TOOLS)/golangci-lint run --build-tags $(TEST_TAGS) ./...
@@ -49,6 +51,9 @@ bench: setup-tests ## benchmarks, COUNT times each, summed up by benchstat
 
 memory-check: build ## a thousand requests of each kind: memory must not grow
 	scripts/memory-check
+
+cluster-check: build setup-tests ## JOBS jobs on a cluster on this machine, whose processes are killed meanwhile
+	scripts/cluster check $(JOBS)
 
 deploy-check: ## check the chart and the compose file; builds helm, kubeconform and docker compose once
 	scripts/deploy-check
