@@ -3,6 +3,7 @@ package inference
 import (
 	"fmt"
 	"math"
+	"runtime"
 	"time"
 )
 
@@ -14,6 +15,9 @@ type row struct {
 
 // loop is the life of one executor: take what is there, run it, again.
 func (s *Scheduler) loop(id int, e Executor) {
+	if s.opts.LockThreads {
+		runtime.LockOSThread() // for good: the thread ends with the goroutine
+	}
 	batch := make([]row, 0, 64)
 	for {
 		q, rows := s.take(id, batch[:0])

@@ -16,6 +16,9 @@ type SchedulerOptions struct {
 	// BackgroundDelay is for how long background rows wait while there are
 	// interactive ones. Then they take turns with them: nothing starves.
 	BackgroundDelay time.Duration
+	// LockThreads keeps each executor on a thread of its own, to which NVIDIA's
+	// libraries tie what they set up. On a CPU it costs some microseconds a batch.
+	LockThreads bool
 	// Now is the clock.
 	Now func() time.Time
 	// Observer may be nil.

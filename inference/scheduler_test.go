@@ -7,6 +7,7 @@ import (
 	"math"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -293,5 +294,46 @@ func mustRun(t *testing.T, s *Scheduler, w Work) {
 	t.Helper()
 	if _, err := s.Run(t.Context(), w); err != nil {
 		t.Error(err)
+	}
+}
+
+// threadRunner notes the threads that it is run on, on which its session might
+// have set something up.
+type threadRunner struct {
+	meanRunner
+
+	threads chan int
+}
+
+func (r threadRunner) Run(n int) ([]float32, error) {
+	r.threads <- syscall.Gettid()
+	return r.meanRunner.Run(n)
+}
+
+// TestExecutorsKeepTheirThreads: goroutines wander between threads unless they
+// are locked to one, most of all while others keep the processors busy.
+func TestExecutorsKeepTheirThreads(t *testing.T) {
+	t.Parallel()
+	const batches = 200
+	r := threadRunner{meanRunner{{F32: make([]float32, 1)}}, make(chan int, batches)}
+	opts := DefaultSchedulerOptions()
+	opts.LockThreads = true
+	s, err := NewScheduler(opts, []Executor{{"m": r}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	for range batches {
+		if _, err := s.Run(t.Context(), Work{Model: "m", Rows: 1, Fill: func(int, models.Row) {}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	close(r.threads)
+	seen := map[int]bool{}
+	for id := range r.threads {
+		seen[id] = true
+	}
+	if len(seen) != 1 {
+		t.Errorf("one executor ran on %d threads", len(seen))
 	}
 }

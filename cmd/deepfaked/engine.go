@@ -20,9 +20,12 @@ import (
 	"deepfaked/preprocess"
 )
 
-// maxBatch is the largest batch of any model: beyond it a CPU gains nothing, and
-// a longer batch makes others wait.
-const maxBatch = 8
+// The largest batch of any model: beyond maxBatch a CPU gains nothing, and a longer
+// batch makes others wait; a GPU is still idle in part.
+const (
+	maxBatch = 8
+	gpuBatch = 64
+)
 
 // timing is for how long the batches of each model are timed at the start.
 const timing = 200 * time.Millisecond
@@ -136,6 +139,7 @@ func schedule(ctx context.Context, env *ort.Environment, loaded []*models.Model,
 		logger.Info("model ready", "model", m.Card.Name, "version", m.Card.Version, "task", m.Card.Task)
 	}
 	opts := inference.DefaultSchedulerOptions()
+	opts.LockThreads = env.Provider() != ort.CPU
 	if take.watch != nil {
 		opts.Observer = take.watch
 	}
@@ -154,7 +158,11 @@ func schedule(ctx context.Context, env *ort.Environment, loaded []*models.Model,
 // prepare makes the sessions of a model, proves them, and with measure times its
 // batches.
 func prepare(env *ort.Environment, m *models.Model, measure bool) ([]*ort.Session, []time.Duration, error) {
-	sessions, err := env.NewSessions(m, maxBatch)
+	most := maxBatch
+	if env.Provider() != ort.CPU {
+		most = gpuBatch
+	}
+	sessions, err := env.NewSessions(m, most)
 	if err != nil {
 		return nil, nil, err
 	}
