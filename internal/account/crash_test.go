@@ -60,7 +60,7 @@ func testRecoverAfterACrash(t *testing.T, fresh database) {
 func recovered(t *testing.T, l *Ledger, want int) {
 	t.Helper()
 	got := 0
-	for deadline := time.Now().Add(20 * time.Second); got < want && time.Now().Before(deadline); <-time.After(10 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); got < want && time.Now().Before(deadline); <-time.After(10 * time.Millisecond) {
 		n, err := l.Recover(t.Context())
 		require.NoError(t, err)
 		got += n

@@ -61,7 +61,7 @@ func onPostgres(t testing.TB) where {
 }
 
 // lost is how long a process is silent in tests before it has gone.
-const lost = 600 * time.Millisecond
+const lost = 1500 * time.Millisecond
 
 type detector func(context.Context, inference.Request) (inference.Result, error)
 
