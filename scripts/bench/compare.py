@@ -5,7 +5,9 @@ Run it by scripts/benchmark-peers. It writes docs/benchmarks-peers.md and .json.
 
 import argparse
 import json
+import os
 import statistics
+import subprocess
 import sys
 import tempfile
 import time
@@ -16,6 +18,7 @@ from .peers import install, roster, speak
 from .service import Process, Service, end_on_signal, free_port
 
 OURS = "deepfaked"
+MODELS = install.REPOSITORY / "models" / "builtin"
 LOADS = (("half", 0.5), ("high", 0.8), ("twice", 2.0))  # and their share of the capacity
 AGREE = 1e-3  # of probabilities
 START, END, OVERHEAD = 10.0, 1.0, 0.9  # seconds that a server and a load take besides, late answers included
@@ -50,12 +53,13 @@ def layouts():
 class Running(Process):
     """A peer that answers."""
 
-    def __init__(self, peer, folder, layout, box, first):
+    def __init__(self, peer, folder, layout, rows, box, first):
         port = free_port()
         workers, threads = layout
         environment = {
             "PEER_PORT": str(port), "PEER_WORKERS": str(workers), "PEER_THREADS": str(threads), "PEER_PATIENCE": f"{load.SLO:g}",
-            "PEER_MODELS": str(install.REPOSITORY / "models" / "builtin"), "PEER_MODULES": str(folder),
+            "PEER_ROWS": json.dumps(rows),
+            "PEER_MODELS": str(MODELS), "PEER_MODULES": str(folder),
             # Nothing of theirs is reported to anybody or left behind.
             "BENTOML_DO_NOT_TRACK": "True", "BENTOML_HOME": f"{box}/bentoml", "RAY_USAGE_STATS_ENABLED": "0", "RAY_TMPDIR": f"{box}/ray",
         }
@@ -137,6 +141,7 @@ class Comparison:
         self.peers = [p for p in roster.PEERS if not chosen.peer or p.name in chosen.peer]
         self.default = layouts()[0]
         self.absent, self.folders, self.layouts, self.differences, self.results = {}, {}, {}, {}, {}
+        self.rows = {}  # of a run, by the model's task
         self.starts, self.seconds = [], []  # how long starts took, and the loads of each round
 
     def install(self):
@@ -157,7 +162,17 @@ class Comparison:
             self.expected = expected(service, self.files)
 
     def start(self, p):
-        return Running(p, self.folders[p.name], self.layouts.get(p.name, self.default), self.box, self.files[0])
+        return Running(p, self.folders[p.name], self.layouts.get(p.name, self.default), self.rows, self.box, self.files[0])
+
+    def size(self):
+        """Finds the rows of a run that cost the Python peers least."""
+        python = install.root() / "base" / "bin" / "python"
+        if not python.exists():
+            return
+        told = subprocess.run([python, "work.py"], cwd=roster.HERE, check=True, capture_output=True, text=True,
+                              env={**os.environ, "PEER_MODELS": str(MODELS)}).stdout
+        self.rows = json.loads(told)
+        say("rows of a run:", told.strip())
 
     def prepare(self, tried):
         """Compares the verdicts of each peer with the service's, and gives it the layout of those tried that serves the mix fastest."""
@@ -246,6 +261,7 @@ def main():
         c.install()
         began, facts = time.monotonic(), machine.facts()
         c.reference()
+        c.size()
         c.prepare(layouts()[:1] if chosen.quick else layouts())
         c.run(chosen, began)
         took = time.monotonic() - began

@@ -18,7 +18,7 @@ def told(c, facts, took):
         "service": {**c.settings, "flags": c.flags}, "seconds": statistics.mean(c.seconds), "minutes": took / 60, "rounds": c.rounds, "slo": load.SLO, "clients": {w: media.CLIENTS[w] * machine.cores() for w in c.workloads},
         "peers": {p.name: {"version": p.version(), "settings": p.settings, "layout": c.layouts.get(p.name) or c.default, "difference": c.differences.get(p.name)}
                   for p in roster.PEERS if p in c.peers or p.name in c.absent},
-        "absent": c.absent, "results": c.results,
+        "rows": c.rows, "absent": c.absent, "results": c.results,
     }
 
 
@@ -91,6 +91,14 @@ def setting(name, p):
     return f"- **{name}** {p['version']}: {workers} × {threads} threads. {p['settings']}.{off}"
 
 
+def batches(rows):
+    """How many rows go into a run."""
+    if not rows:
+        return "Rows of at most 8 go into a run."
+    told = ", ".join(f"{n} for {task}" for task, n in rows.items())
+    return f"The Python peers and Fastify put as many rows into a run as take least processor time for each, which was measured beforehand ({told}); deepfaked at most 8, Gin all of a request."
+
+
 def method(d):
     s = d["service"]
     return [
@@ -99,7 +107,7 @@ def method(d):
         f"so that all are used equally; p99 counts from when a request was due. Each load lasts about {d['seconds']:.1f} seconds. Goodput is what is answered within {d['slo']:g} s. "
         "Ratios are formed within each round: the median, from the least to the greatest; above 1× deepfaked is ahead.", "",
         "The work is the same: the same ONNX files, JPEG through libjpeg-turbo, the same tiles, face finder, windows, calibration and fusion, "
-        "rows of at most 8 in a run, spinning and memory patterns off. Every peer's verdicts are compared with deepfaked's before it is measured. The pictures show no face, so that the face model has nothing to do anywhere. "
+        f"spinning and memory patterns off. {batches(d['rows'])} Every peer's verdicts are compared with deepfaked's before it is measured. The pictures show no face, so that the face model has nothing to do anywhere. "
         "Peers need no key, keep no accounts, store no results and decode in their own processes; deepfaked does all that, and decodes in children.", "",
         f"- **deepfaked**: {s['sessions']} × {s['intra_op_threads']} threads, which it chose itself; `{' '.join(s['flags'])}`; no limit of a plan or of uploads in the way. "
         "It is asked synchronously at `/v1/detect`, with a key.",

@@ -27,7 +27,7 @@ def a_comparison(results, absent=None):
     """What a run of scripts/benchmark-peers knows at its end."""
     return SimpleNamespace(
         settings={"version": "1.31.1", "provider": "cpu", "sessions": 1, "intra_op_threads": 2}, flags=["--deadline", "1s"], rounds=2, seconds=[2.0, 2.2], workloads=["mix"],
-        peers=[p for p in roster.PEERS if p.name in results["mix"]], absent=absent or {}, layouts={"Gin": (1, 2)}, default=(2, 1), differences={"Gin": 1e-7}, results=results,
+        peers=[p for p in roster.PEERS if p.name in results["mix"]], absent=absent or {}, layouts={"Gin": (1, 2)}, default=(2, 1), differences={"Gin": 1e-7}, rows={"image-synthesis": 2}, results=results,
     )
 
 
@@ -63,7 +63,7 @@ class Document(unittest.TestCase):
         results = {"mix": {"deepfaked": [a_round(), a_round(110)], "Gin": [a_round(50), {"error": "no request succeeded"}]}}
         told = paper.told(a_comparison(results, {"Ray": "not installed: no such wheel"}), machine.facts(), 90)
         text = paper.document(told)
-        for words in ("105.0/s (100.0/s – 110.0/s)", "2.00×", "1 × 2 threads", "1e-07 off", "Gin: no request succeeded", "**Ray** 2.", "no such wheel", machine.facts()["date"]):
+        for words in ("105.0/s (100.0/s – 110.0/s)", "2.00×", "1 × 2 threads", "2 for image-synthesis", "1e-07 off", "Gin: no request succeeded", "**Ray** 2.", "no such wheel", machine.facts()["date"]):
             self.assertIn(words, text)
 
     def test_alone(self):

@@ -18,6 +18,7 @@ const BACKDROP = 128;
 const SMALLEST_FACE = 80;
 const MODELS = process.env.PEER_MODELS;
 const WORKERS = Number(process.env.PEER_WORKERS ?? 1);
+const ROWS = JSON.parse(process.env.PEER_ROWS ?? "{}");
 const QUEUE = Number(process.env.PEER_QUEUE ?? 64);
 const PORT = Number(process.env.PEER_PORT ?? 8000);
 
@@ -41,8 +42,13 @@ async function load() {
 
 async function run({ card, session }, data, rows) {
   const { name, type, shape } = card.input;
-  const out = await session.run({ [name]: new ort.Tensor(type, data, [rows, ...shape.slice(1)]) });
-  return out[card.output.name].data;
+  const [most, each, outputs] = [ROWS[card.task] ?? rows, data.length / rows, []];
+  for (let i = 0; i < rows; i += most) {
+    const n = Math.min(most, rows - i);
+    const out = await session.run({ [name]: new ort.Tensor(type, data.subarray(i * each, (i + n) * each), [n, ...shape.slice(1)]) });
+    outputs.push(...out[card.output.name].data);
+  }
+  return outputs;
 }
 
 function tileGrid(width, height, side, most) {
