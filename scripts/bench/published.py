@@ -17,6 +17,7 @@ from .text import milliseconds, share, table
 
 SHARES = (0.5, 0.8, 2.0)  # of the capacity
 POLLING = 8  # times the clients of synchronous requests: most of the time they wait to ask again
+KEPT = 0.8  # whose histogram is shown
 MODES = {"sync": "synchronous", "async": "asynchronous"}
 FULL, QUICK = 10.0, 2.0  # seconds of each load
 
@@ -57,8 +58,9 @@ def keep(box, plots, name, mode, steps):
     histogram = sorted(box.glob(f"histogram-{mode}-*.png"), key=lambda p: p.stat().st_mtime_ns)
     if latency.exists():
         latency.replace(plots / f"{name}-latency.png")
-    if len(histogram) == len(steps) == len(SHARES):
-        histogram[SHARES.index(0.8)].replace(plots / f"{name}-histogram.png")
+    drawn = [share for share, step in zip(SHARES, steps) if mode in step["latency"]]
+    if KEPT in drawn and len(histogram) == len(drawn):
+        histogram[drawn.index(KEPT)].replace(plots / f"{name}-histogram.png")
     shutil.rmtree(box)
 
 
@@ -88,10 +90,15 @@ def on_gpu(folder):
     return "Outstanding: nothing has been measured on a GPU yet." + ("" if machine.gpus() else " The machine above has none.")
 
 
-def document(facts, settings, results, seconds, gpu):
+def shown(plot):
+    """The plot in Markdown, or a dash where too little succeeded to draw one."""
+    return f"![{plot.stem}]({plot.parent.name}/{plot.name})" if plot.exists() else "–"
+
+
+def document(facts, settings, results, seconds, folder):
     rows = [row(name, mode, label, step) for name, mode, steps in results for label, step in steps]
     plots = [
-        f"| {name} | {MODES[mode]} | ![latency against load](benchmarks/{name}-{mode}-latency.png) | ![histogram](benchmarks/{name}-{mode}-histogram.png) |"
+        f"| {name} | {MODES[mode]} | " + " | ".join(shown(folder / f"{name}-{mode}-{what}.png") for what in ("latency", "histogram")) + " |"
         for name, mode, _ in results
     ]
     facts = {**facts, "runtime": f"{settings['version']}, provider {settings['provider']}, {settings['sessions']} sessions of {settings['intra_op_threads']} threads"}
@@ -110,7 +117,7 @@ def document(facts, settings, results, seconds, gpu):
         table(HEAD, rows), "",
         "Latency against load, and its histogram at 80 % load:", "",
         "| media | requests | latency | histogram |", "|---|---|---|---|", *plots, "",
-        "## On a GPU", "", gpu, "",
+        "## On a GPU", "", on_gpu(folder), "",
     ])
 
 
@@ -122,6 +129,8 @@ def main():
         sys.exit(f"benchmark: {' and '.join(missing)} missing: run scripts/setup --tests")
     facts, plots = machine.facts(), chosen.out / "benchmarks"
     plots.mkdir(parents=True, exist_ok=True)
+    for old in plots.glob("*.png"):
+        old.unlink()
     results = []
     with tempfile.TemporaryDirectory(prefix="deepfaked-media-") as box, Service() as service:
         media.make(box)
@@ -133,7 +142,7 @@ def main():
                 except load.Failed as e:
                     sys.exit(f"benchmark: {name}, {MODES[mode]}: {e}")
         settings = service.settings
-    (chosen.out / "benchmarks.md").write_text(document(facts, settings, results, chosen.seconds, on_gpu(plots)))
+    (chosen.out / "benchmarks.md").write_text(document(facts, settings, results, chosen.seconds, plots))
     told = {"facts": facts, "service": settings, "seconds": chosen.seconds,
             "results": [{"workload": n, "mode": m, "loads": dict(steps)} for n, m, steps in results]}
     (chosen.out / "benchmarks.json").write_text(json.dumps(told, indent=1) + "\n")
