@@ -79,6 +79,10 @@ func (g *gate) queue(ctx context.Context, v *visit) error {
 	return nil
 }
 
+// doubt is what part of a predicted time a file may take longer. Those let in
+// right up to their deadline would be judged for nothing every other time.
+const doubt = 4
+
 // refuse says whether an interactive file would wait for longer than it may, or
 // beyond its deadline. Background work has no caller who waits: whoever submits
 // it bounds it. A file that finds a place is never refused, so that predictions
@@ -91,7 +95,8 @@ func (g *gate) refuse(v *visit, now time.Time) error {
 		}
 	}
 	wait := g.predict(v, now)
-	hopeless := now.Add(wait + v.entry.cost).After(v.entry.deadline)
+	took := wait + v.entry.cost
+	hopeless := now.Add(took + took/doubt).After(v.entry.deadline)
 	if hopeless || wait > g.patience(now) || g.waiting >= g.opts.Waiting {
 		return &SaturatedError{RetryAfter: max(wait, time.Second)}
 	}

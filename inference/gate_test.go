@@ -164,6 +164,7 @@ func TestGatePredicts(t *testing.T) {
 		{"burst", 0, 16, false},
 		{"more than a burst", 0, 24, true},
 		{"deadline can be met", 6 * time.Second, 6, false},
+		{"deadline can hardly be met", 4200 * time.Millisecond, 6, true},
 		{"deadline can't be met", 3 * time.Second, 6, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
