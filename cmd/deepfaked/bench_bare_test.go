@@ -33,6 +33,7 @@ func openBare(b *testing.B) *bare {
 	b.Helper()
 	cfg := config.Default()
 	cfg.Provider = "cpu"
+	cfg.Inference.Sessions, cfg.Inference.Threads = bothSides()
 	env, err := openRuntime(cfg, 1, slog.New(slog.DiscardHandler))
 	if err != nil {
 		b.Fatal(err)

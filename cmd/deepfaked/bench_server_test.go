@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -31,6 +32,14 @@ type benchServer struct {
 	answers *bufio.Reader
 }
 
+// bothSides are the sessions and threads of the service and of what is bare, which
+// measure for themselves otherwise and may come to different ends.
+func bothSides() (sessions, threads int) {
+	cores := runtime.GOMAXPROCS(0)
+	sessions = max(1, cores/4)
+	return sessions, cores / sessions
+}
+
 // startServer starts the service on a free port. It ends with the benchmark.
 func startServer(b *testing.B) *benchServer {
 	b.Helper()
@@ -45,7 +54,9 @@ func startServer(b *testing.B) *benchServer {
 		b.Fatalf("keys create: exit %d", code)
 	}
 	s := &benchServer{key: strings.TrimSpace(key.String())}
+	sessions, threads := bothSides()
 	cmd := exec.CommandContext(b.Context(), os.Args[0], "serve", "--provider", "cpu",
+		"--sessions", strconv.Itoa(sessions), "--threads", strconv.Itoa(threads),
 		"--listen", "127.0.0.1:0", "--data", data, "--config", config)
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	log, err := cmd.StderrPipe()
