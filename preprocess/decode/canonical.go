@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"gocv.io/x/gocv"
+
+	"deepfaked/preprocess/internal/jfif"
 )
 
 // jpegQuality is that of the pictures that the detectors were trained on; the
@@ -32,12 +34,7 @@ func canonical(mat gocv.Mat, lossless bool, side int, at time.Duration, out *Are
 		mat, lossless = small, true
 	}
 	if lossless {
-		coded, err := throughJPEG(mat)
-		if err != nil {
-			return err
-		}
-		defer closeMat(&coded)
-		mat = coded
+		return throughJPEG(mat, at, out)
 	}
 	return writeRGB(mat, at, out)
 }
@@ -52,14 +49,18 @@ func fit(w, h, side int) image.Point {
 	return image.Pt(scaled(w), scaled(h))
 }
 
-// throughJPEG encodes and decodes mat. The caller closes the result.
-func throughJPEG(mat gocv.Mat) (gocv.Mat, error) {
+// throughJPEG writes mat, encoded and decoded, into a new frame of out.
+func throughJPEG(mat gocv.Mat, at time.Duration, out *Arena) error {
 	coded, err := gocv.IMEncodeWithParams(gocv.JPEGFileExt, mat, []int{gocv.IMWriteJpegQuality, jpegQuality})
 	if err != nil {
-		return gocv.Mat{}, fmt.Errorf("encode as JPEG: %w", err)
+		return fmt.Errorf("encode as JPEG: %w", err)
 	}
 	defer coded.Close()
-	return readMat(coded.GetBytes(), gocv.IMReadColor)
+	pix, err := out.Frame(mat.Cols(), mat.Rows(), at)
+	if err != nil {
+		return err
+	}
+	return decompress(coded.GetBytes(), jfif.Info{Width: mat.Cols(), Height: mat.Rows()}, inRGB, pix)
 }
 
 // readMat decodes a picture that OpenCV knows. The caller closes the result.

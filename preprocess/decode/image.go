@@ -38,6 +38,11 @@ func decodeImage(src Source, out *Arena) (Found, error) {
 	if animated != nil {
 		return decodeAnimation(animated, src, out)
 	}
+	if src.Format == preprocess.JPEG {
+		if found, done, err := jpegFrame(data, src, out); done || err != nil {
+			return found, err
+		}
+	}
 	mat, err := still(data, src)
 	if err != nil {
 		return Found{}, err
@@ -90,7 +95,7 @@ func rawStill(data []byte, src Source) (gocv.Mat, orientation, error) {
 	case preprocess.AVIF:
 		return decodeAVIF(data)
 	case preprocess.JPEG:
-		mat, err := decodeJPEG(data)
+		mat, err := decodeJPEG(data, src.Limits)
 		return mat, readOrientation(data, src.Format), err
 	case preprocess.TIFF:
 		turn := readOrientation(data, src.Format)

@@ -12,24 +12,57 @@ import (
 
 	"gocv.io/x/gocv"
 
+	"deepfaked/preprocess"
 	"deepfaked/preprocess/internal/jfif"
 )
 
-// decodeJPEG decodes a JPEG file as it is stored. OpenCV fills what is missing
-// of a truncated file with grey, so that its end is looked for first. Of a file
-// that lacks just that, the pixels may all be there.
-func decodeJPEG(data []byte) (gocv.Mat, error) {
-	info, err := jfif.Scan(data)
-	if errors.Is(err, jfif.ErrTruncated) {
-		data, err = withEnd(data, info)
-	}
+// decodeJPEG decodes a JPEG file as it is stored.
+func decodeJPEG(data []byte, limits preprocess.Limits) (gocv.Mat, error) {
+	data, info, err := wholeJPEG(data, limits)
 	if err != nil {
 		return gocv.Mat{}, err
 	}
 	if info.Components == 4 {
 		return decodeCMYK(data, info)
 	}
-	return readMat(data, gocv.IMReadColor|gocv.IMReadIgnoreOrientation)
+	return jpegMat(data, info)
+}
+
+// jpegFrame decodes a JPEG file right into a frame of out, and says whether it
+// could: pictures that are to be turned, shrunk or converted have a longer way.
+func jpegFrame(data []byte, src Source, out *Arena) (Found, bool, error) {
+	data, info, err := wholeJPEG(data, src.Limits)
+	if err != nil {
+		return Found{}, false, err
+	}
+	if info.Components == 4 || max(info.Width, info.Height) > src.Limits.Side || readOrientation(data, src.Format) != asStored {
+		return Found{}, false, nil
+	}
+	pix, err := out.Frame(info.Width, info.Height, 0)
+	if err != nil {
+		return Found{}, false, err
+	}
+	if err := decompress(data, info, inRGB, pix); err != nil {
+		return Found{}, false, err
+	}
+	return Found{Kind: preprocess.Image, Width: info.Width, Height: info.Height}, true, nil
+}
+
+// wholeJPEG looks at a file's segments before anything is decoded: libjpeg fills
+// what is missing of a truncated file with grey. Of a file that lacks just its
+// end, the pixels may all be there, and it is returned with one.
+func wholeJPEG(data []byte, limits preprocess.Limits) ([]byte, jfif.Info, error) {
+	info, err := jfif.Scan(data)
+	if errors.Is(err, jfif.ErrTruncated) {
+		data, err = withEnd(data, info)
+	}
+	if err != nil {
+		return nil, info, err
+	}
+	if info.Width == 0 || info.Height == 0 {
+		return nil, info, errors.New("the file does not say how large the picture is")
+	}
+	return data, info, checkPixels(info.Width, info.Height, limits)
 }
 
 // missingEnd bounds how much may be missing of the coded pixels: so many zeros

@@ -11,6 +11,8 @@ import (
 // Info is what the segments say.
 type Info struct {
 	Components int  // 1 is grey, 3 colour, 4 inks
+	Width      int  // pixels, as stored
+	Height     int  // pixels, as stored; 0 where only a later segment says it
 	Adobe      bool // whether an Adobe segment says how colours are coded
 	Refined    bool // whether the scans begun so far bring every coefficient to its last bit
 }
@@ -79,6 +81,7 @@ func (i *Info) take(marker byte, body []byte, p *progress) {
 		i.Adobe = true
 	case marker >= 0xc0 && marker <= 0xcf && marker != 0xc4 && marker != 0xc8 && marker != 0xcc && len(body) >= 6:
 		i.Components = int(body[5])
+		i.Height, i.Width = int(binary.BigEndian.Uint16(body[1:])), int(binary.BigEndian.Uint16(body[3:]))
 		*p = newProgress(body[6:])
 	case marker == 0xda:
 		p.scan(body)
