@@ -12,10 +12,13 @@ type table struct {
 	latency []time.Duration // of each, moving average, to predict; 0: not seen
 	least   []time.Duration // of each, the shortest lately, to compare; what else runs on the machine only adds to it
 	best    int             // place of the size that batches grow to
+	batches int             // so far
+	last    []int           // the batch that was of this size last
 }
 
 func newTable(sizes []int) table {
-	return table{sizes, make([]time.Duration, len(sizes)), make([]time.Duration, len(sizes)), len(sizes) - 1}
+	n := len(sizes)
+	return table{sizes: sizes, latency: make([]time.Duration, n), least: make([]time.Duration, n), best: n - 1, last: make([]int, n)}
 }
 
 // most is the number of rows that a batch grows to. On a GPU it is the largest
@@ -34,18 +37,25 @@ func (t *table) choose() {
 	if t.least[t.best] == 0 {
 		return
 	}
-	cheapest := math.Inf(1)
-	each := func(i int) float64 { return float64(t.least[i]) / float64(t.sizes[i]) }
-	for i := range t.sizes {
-		if t.least[i] > 0 {
-			cheapest = min(cheapest, each(i))
-		}
-	}
+	cheapest := t.cheapest()
 	for i := range slices.Backward(t.sizes) {
-		if t.least[i] > 0 && each(i) <= alike*cheapest {
+		if t.least[i] > 0 && t.each(i) <= alike*cheapest {
 			t.best = i
 		}
 	}
+}
+
+// each is what a row costs at the size at place i, cheapest the least of all.
+func (t *table) each(i int) float64 { return float64(t.least[i]) / float64(t.sizes[i]) }
+
+func (t *table) cheapest() float64 {
+	cheapest := math.Inf(1)
+	for i := range t.sizes {
+		if t.least[i] > 0 {
+			cheapest = min(cheapest, t.each(i))
+		}
+	}
+	return cheapest
 }
 
 // smoothing is the weight of the newest figure in a moving average.
@@ -58,6 +68,8 @@ const forget = 64
 // observe records that a batch of n rows took so long.
 func (t *table) observe(n int, took time.Duration) {
 	i := t.up(n)
+	t.batches++
+	t.last[i] = t.batches
 	if old := t.least[i]; old == 0 || took < old+old/forget {
 		t.least[i] = max(took, 1)
 	} else {
@@ -115,6 +127,33 @@ func (t *table) span(n int) time.Duration {
 	return time.Duration(batches) * t.of(t.most())
 }
 
+// A size that has not been run for long is tried again, one at every retry-th
+// batch, unless a row cost hopeless times the least there: noise does not explain
+// that.
+const (
+	retry    = 64
+	hopeless = 4
+)
+
+// stale is the size of at most n rows to try again, 0 mostly. Without it a size
+// that looked dear because the machine was busy, at the start for example, would
+// never be seen again.
+func (t *table) stale(n int) int {
+	if t.batches%retry != retry-1 {
+		return 0
+	}
+	found, cheapest := -1, t.cheapest()
+	for i, size := range t.sizes {
+		if size <= n && t.each(i) < hopeless*cheapest && (found < 0 || t.last[i] < t.last[found]) {
+			found = i
+		}
+	}
+	if found < 0 {
+		return 0
+	}
+	return t.sizes[found]
+}
+
 // fit is how many of n rows to run next, where others of waiting rows could be
 // added: a number that the runner is warm for if possible. Where there are no
 // others, the table says whether it is quicker to run n rows padded, or as many
@@ -122,6 +161,9 @@ func (t *table) span(n int) time.Duration {
 // it is the latter, and on a GPU, where a batch costs little more than a row, the
 // former.
 func (t *table) fit(n, waiting int) int {
+	if stale := t.stale(n); stale > 0 {
+		return stale
+	}
 	n = min(n, t.most())
 	i := t.up(n)
 	size := t.sizes[i]
