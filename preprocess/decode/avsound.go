@@ -51,21 +51,39 @@ func (s *sound) Write(samples []float32) error {
 	if s.Duration()+soundTime(len(samples)) > s.limit+time.Second { // encoders pad the end
 		return tooLong(s.Duration()+soundTime(len(samples)), s.limit)
 	}
-	for _, x := range samples {
+	for len(samples) > 0 {
 		if s.n == len(s.pieces)*soundPiece {
 			s.pieces = append(s.pieces, make([]int16, soundPiece))
 		}
-		level := math.RoundToEven(finite(float64(x)) * fullScale)
-		s.pieces[s.n/soundPiece][s.n%soundPiece] = int16(min(level, fullScale-1))
-		s.n++
+		piece := s.pieces[s.n/soundPiece][s.n%soundPiece:]
+		n := min(len(piece), len(samples))
+		quantize(piece[:n], samples[:n])
+		s.n += n
+		samples = samples[n:]
 	}
 	return s.tell()
 }
 
+// quantize rounds samples to 16 bits.
+func quantize(dst []int16, samples []float32) {
+	for i, x := range samples[:len(dst)] {
+		level := math.RoundToEven(float64(x) * fullScale)
+		if !(level > -fullScale && level < fullScale) { // or no number
+			level = min(finite(float64(x))*fullScale, fullScale-1)
+		}
+		dst[i] = int16(level)
+	}
+}
+
 // read fills dst from sample from on.
 func (s *sound) read(dst []float32, from int) {
-	for i := range dst {
-		dst[i] = float32(s.pieces[(from+i)/soundPiece][(from+i)%soundPiece]) / fullScale
+	for len(dst) > 0 {
+		piece := s.pieces[from/soundPiece][from%soundPiece:]
+		n := min(len(piece), len(dst))
+		for i, level := range piece[:n] {
+			dst[i] = float32(level) * (1. / fullScale)
+		}
+		dst, from = dst[n:], from+n
 	}
 }
 

@@ -32,6 +32,19 @@ func (m *mixer) Mix(channels []float64) float64 {
 	return mean
 }
 
+// MixAll mixes the channels of one sample after the other into mono.
+func (m *mixer) MixAll(mono []float32, levels []float64, channels int) {
+	if channels == 1 { // has nothing to lose
+		for i := range mono {
+			mono[i] = float32(levels[i])
+		}
+		return
+	}
+	for i := range mono {
+		mono[i] = float32(m.Mix(levels[i*channels : (i+1)*channels]))
+	}
+}
+
 // Lost tells whether the channels have cancelled each other out.
 func (m *mixer) Lost() bool { return m.only == 0 && m.mean < mixLost*m.apart }
 

@@ -41,11 +41,15 @@ func (s *sound) readWAV(src Source, info wavSound) error {
 	if err != nil {
 		return err
 	}
-	r, err := newMonoResampler(info.Rate, info.Bytes <= 2)
-	if err != nil {
-		return err
+	resample, flush := asIs, silence
+	if info.Rate != soundRate {
+		r, err := newMonoResampler(info.Rate, info.Bytes <= 2)
+		if err != nil {
+			return err
+		}
+		defer r.Close()
+		resample, flush = r.Mono, r.Flush
 	}
-	defer r.Close()
 	mono := make([]float32, wavBlock)
 	for {
 		n, err := next(mono)
@@ -55,11 +59,11 @@ func (s *sound) readWAV(src Source, info wavSound) error {
 		if n == 0 {
 			break
 		}
-		if err := s.take(r.Mono(mono[:n])); err != nil {
+		if err := s.take(resample(mono[:n])); err != nil {
 			return err
 		}
 	}
-	return s.take(r.Flush())
+	return s.take(flush())
 }
 
 // take appends what a resampler returned.
@@ -69,3 +73,8 @@ func (s *sound) take(samples []float32, err error) error {
 	}
 	return s.Write(samples)
 }
+
+// asIs and silence stand for a resampler where the rate is right already.
+func asIs(samples []float32) ([]float32, error) { return samples, nil }
+
+func silence() ([]float32, error) { return nil, nil }

@@ -7,7 +7,6 @@ import (
 	"io"
 	"math"
 
-	"github.com/go-audio/audio"
 	"github.com/go-audio/wav"
 )
 
@@ -97,7 +96,7 @@ func muLaw(b byte) float64 {
 	return float64(level) / (1 << 15)
 }
 
-// openPCM lets the library read integers. It is shown a header of our own
+// openPCM lets the library open integers. It is shown a header of our own
 // making before the samples, never the file's: it believes what it reads.
 func openPCM(r io.ReaderAt, s wavSound, m *mixer) (monoReader, error) {
 	size := s.Frames * int64(s.Block())
@@ -108,27 +107,42 @@ func openPCM(r io.ReaderAt, s wavSound, m *mixer) (monoReader, error) {
 	if err := dec.FwdToPCM(); err != nil || dec.Err() != nil {
 		return nil, fmt.Errorf("open samples: %w", errors.Join(err, dec.Err()))
 	}
-	buf := &audio.IntBuffer{}
-	data, levels := make([]int, wavBlock), make([]float64, s.Channels)
-	scale, middle := 1/float64(int64(1)<<(8*s.Bytes-1)), 0
-	if s.Bytes == 1 {
-		middle = 128 // samples of one byte are unsigned
-	}
+	raw, levels := make([]byte, wavBlock*s.Bytes), make([]float64, wavBlock)
 	return func(mono []float32) (int, error) {
-		buf.Data = data[:min(len(mono), wavBlock/s.Channels)*s.Channels]
-		n, err := dec.PCMBuffer(buf)
-		if err != nil {
+		n := min(len(mono), wavBlock/s.Channels) * s.Block()
+		n, err := io.ReadFull(dec.PCMChunk, raw[:n])
+		if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
 			return 0, fmt.Errorf("read samples: %w", err)
 		}
-		n /= s.Channels
-		for i := range n {
-			for c := range levels {
-				levels[c] = float64(data[i*s.Channels+c]-middle) * scale
-			}
-			mono[i] = float32(m.Mix(levels))
-		}
+		n /= s.Block()
+		integers(levels[:n*s.Channels], raw, s.Bytes)
+		m.MixAll(mono[:n], levels, s.Channels)
 		return n, nil
 	}, nil
+}
+
+// integers turns samples of width bytes into levels in [-1, 1]. The library does
+// so as well, by a call of a reader and of a function for each sample.
+func integers(levels []float64, raw []byte, width int) {
+	switch width {
+	case 1: // the only ones without a sign
+		for i := range levels {
+			levels[i] = (float64(raw[i]) - 128) / (1 << 7)
+		}
+	case 2:
+		for i := range levels {
+			levels[i] = float64(int16(binary.LittleEndian.Uint16(raw[2*i:]))) / (1 << 15)
+		}
+	case 3:
+		for i := range levels {
+			b := raw[3*i : 3*i+3]
+			levels[i] = float64(int32(b[0])<<8|int32(b[1])<<16|int32(int8(b[2]))<<24) / (1 << 31)
+		}
+	default:
+		for i := range levels {
+			levels[i] = float64(int32(binary.LittleEndian.Uint32(raw[4*i:]))) / (1 << 31)
+		}
+	}
 }
 
 // wavHeadSize is the length in bytes of the smallest complete WAV header.
