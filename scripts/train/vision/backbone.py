@@ -21,6 +21,25 @@ TYPES = {
 }
 
 
+class Padded(torch.autograd.Function):
+    """A convolution with other padding on one side than on the other, for export.
+
+    PyTorch pads by an operation of its own. In ONNX Runtime that costs a fifth of a
+    picture's time: it copies, and takes maps out of the layout that convolutions use.
+    """
+
+    @staticmethod
+    def forward(ctx, x, weight, bias, padding, stride, groups):
+        """As PyTorch has it."""
+        return F.conv2d(F.pad(x, padding), weight, bias, stride, 0, 1, groups)
+
+    @staticmethod
+    def symbolic(g, x, weight, bias, padding, stride, groups):
+        """As ONNX has it."""
+        left, right, above, below = padding
+        return g.op("Conv", x, weight, bias, pads_i=[above, left, below, right], strides_i=stride, group_i=groups)
+
+
 class Convolution(nn.Module):
     """A convolution with SAME padding and, where the graph has it, ReLU6."""
 
@@ -40,9 +59,10 @@ class Convolution(nn.Module):
 
     def forward(self, x):
         """Convolves x, N×C×H×W; the side must be the one the module was built for."""
-        if any(self.padding):
-            x = F.pad(x, self.padding)
-        x = self.conv(x)
+        if any(self.padding) and torch.onnx.is_in_onnx_export():
+            x = Padded.apply(x, self.conv.weight, self.conv.bias, self.padding, self.conv.stride, self.conv.groups)
+        else:
+            x = self.conv(F.pad(x, self.padding) if any(self.padding) else x)
         return F.hardtanh_(x, 0.0, 6.0) if self.relu6 else x
 
 

@@ -50,10 +50,10 @@ def channels(backbone, layer):
 
 
 def statistics(maps):
-    """Mean and deviation of each channel, N×2C."""
-    mean = maps.mean((2, 3))
-    variance = (maps - mean[:, :, None, None]).square().mean((2, 3))
-    return torch.cat([mean, torch.sqrt(variance + 1e-4)], 1)
+    """Mean and deviation of each channel, N×2C, by pooling, for which ONNX Runtime leaves maps in the layout of convolutions."""
+    mean = F.adaptive_avg_pool2d(maps, 1).flatten(1)
+    variance = F.adaptive_avg_pool2d(maps * maps, 1).flatten(1) - mean.square()
+    return torch.cat([mean, torch.sqrt(variance.clamp(min=0) + 1e-4)], 1)
 
 
 def tensor(rows):

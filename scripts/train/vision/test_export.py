@@ -1,0 +1,52 @@
+"""Tests of what the networks become in ONNX."""
+
+import tempfile
+import unittest
+from pathlib import Path
+
+import numpy as np
+import onnx
+import onnxruntime
+import torch
+
+from vision.backbone import Backbone, Convolution
+from vision.detector import statistics
+
+
+class Pooled(torch.nn.Module):
+    """Two strides with SAME padding, and the statistics of both maps."""
+
+    def __init__(self, size):
+        super().__init__()
+        random = np.random.RandomState(0)
+        first = Convolution(random.randn(8, 3, 3, 3).astype("f"), random.randn(8).astype("f"), 2, False, True, size)
+        second = Convolution(random.randn(1, 3, 3, 8).astype("f"), random.randn(8).astype("f"), 2, True, True, -(-size // 2))
+        self.backbone = Backbone([first, second], [[0], [1]])
+
+    def forward(self, x):
+        return torch.cat([statistics(maps) for maps in self.backbone.outputs(x)[1:]], 1)
+
+
+class ExportTest(unittest.TestCase):
+    def test_maps_keep_the_layout_of_convolutions(self):
+        """Padding by an operation of its own, and variances by subtraction, made ONNX Runtime rearrange maps: a fifth of a picture's time."""
+        for size in (32, 33):  # padded on one side, and on both
+            with self.subTest(size=size), tempfile.TemporaryDirectory() as folder:
+                net, path = Pooled(size).eval(), str(Path(folder, "net.onnx"))
+                rows = torch.randn(3, 3, size, size, generator=torch.Generator().manual_seed(0))
+                torch.onnx.export(net, (rows,), path, opset_version=17, input_names=["x"], dynamo=False)
+                self.assertFalse({n.op_type for n in onnx.load(path).graph.node} & {"Pad", "ReduceMean"})
+                found = onnxruntime.InferenceSession(path).run(None, {"x": rows.numpy()})[0]
+                with torch.no_grad():
+                    np.testing.assert_allclose(found, net(rows).numpy(), atol=1e-4)
+
+    def test_statistics(self):
+        maps = torch.randn(2, 5, 7, 7, generator=torch.Generator().manual_seed(1)) + 3
+        expected = torch.cat([maps.mean((2, 3)), (maps.var((2, 3), unbiased=False) + 1e-4).sqrt()], 1)
+        torch.testing.assert_close(statistics(maps), expected, atol=1e-5, rtol=0)
+        flat = torch.full((1, 2, 7, 7), 5.9)
+        self.assertFalse(statistics(flat).isnan().any(), "rounding made the variance of a flat map negative")
+
+
+if __name__ == "__main__":
+    unittest.main()
