@@ -33,8 +33,9 @@ test: setup-tests lint vet vuln ## set up and run every check and test
 	go test -race -shuffle=on -timeout 12m -tags $(TEST_TAGS) ./...
 	$(MAKE) --no-print-directory cluster-check JOBS=100
 
-lint: setup-tests ## golangci-lint and, where it is installed, shellcheck
+lint: setup-tests ## golangci-lint, pyflakes and, where it is installed, shellcheck
 	$(TOOLS)/golangci-lint run --build-tags $(TEST_TAGS) ./...
+	pyflakes3 scripts
 	@if command -v shellcheck >/dev/null; then shellcheck scripts/setup scripts/test-setup scripts/run scripts/sample scripts/vuln scripts/memory-check scripts/gpu-check scripts/benchmark scripts/benchmark-peers scripts/deploy-check scripts/image-check .ci/run; \
 	else echo 'lint: shellcheck is not installed, the shell scripts were not checked'; fi
 

@@ -2,7 +2,7 @@
 
 import json
 
-from convert import graph, weights
+from convert import weights
 
 VERSION = "1"
 GOLDEN_TOLERANCE = 1e-3

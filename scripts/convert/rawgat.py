@@ -1,6 +1,5 @@
 """RawGAT-ST: a graph of bands times a graph of frames, judged by a third."""
 
-import torch
 import torch.nn as nn
 
 from convert import weights

@@ -15,7 +15,7 @@ import torch
 import torch.nn as nn
 
 from convert import __main__ as command
-from convert import aasist, card, classnseg, figures, folder, graph, mesonet, published, rawgat, spectral, weights
+from convert import aasist, card, classnseg, figures, graph, mesonet, published, rawgat, spectral, weights
 from convert.errors import ConversionError
 
 SCRIPTS = Path(__file__).resolve().parents[1]

@@ -65,18 +65,19 @@ class Network(nn.Module):
         x = torch.log(torch.matmul(torch.sqrt(power[:, FIRST:LAST]), self.mel) + 0.001)
         x = x - masked_mean(x, w).unsqueeze(1) + USUAL
         x = self.layers(x.unsqueeze(1))  # [N, 128, 96, 16]
-        w = w.reshape(-1, 96, 4).mean(2).reshape(-1, 1, 96, 1)
+        w = w.reshape(-1, 96, 4).mean(2)
         mean = self.average(x, w)
-        spread = self.average((x - mean.unsqueeze(2)) ** 2, w)
-        both = torch.minimum(w[:, :, 1:], w[:, :, :-1])
-        step = self.average((x[:, :, 1:] - x[:, :, :-1]) ** 2, both)
+        spread = (self.average(x * x, w) - mean * mean).clamp(min=0)
+        step = x[:, :, 1:] - x[:, :, :-1]
+        step = self.average(step * step, torch.minimum(w[:, 1:], w[:, :-1]))
         return torch.cat([self.halves(mean)] + [torch.log(self.halves(torch.sqrt(v + 1e-8)) + FLOOR)
                                                 for v in (spread, step)], dim=1)
 
     @staticmethod
     def average(v, w):
-        """[N, C, T, F], [N, 1, T, 1] -> [N, C, F] weighted mean over time."""
-        return (v * w).sum(2) / (w.sum(2) + 1e-6)
+        """[N, C, T, F], [N, T] -> [N, C, F] weighted mean over time."""
+        share = w / (w.sum(1, keepdim=True) + 1e-6)
+        return torch.matmul(share[:, None, None], v)[:, :, 0]
 
     @staticmethod
     def halves(v):

@@ -24,6 +24,8 @@ import results
 import train
 from model import Detector, Features
 
+import reliability  # by the path that calibrate adds
+
 VERSION = "0.3.0"
 SEED = 7
 

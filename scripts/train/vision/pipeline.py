@@ -17,7 +17,7 @@ import torch
 
 from vision import card, crossval, export, figures, report, shortcuts
 from vision.detector import Detector
-from vision.folds import folds, groups
+from vision.folds import folds
 
 SPLIT = "repositories and generators left out, {} of five folds"
 CONDITIONS = ("clean", "JPEG q60 at no more than 768 pixels")
@@ -39,7 +39,7 @@ class Study:
     fold_seed: int  # of the first fold; the others count on from it
     views: int  # random views of each item, for the probe
     folds: tuple  # those of the five that are run: each costs as much as the final model
-    groups: Callable = groups  # what the folds keep whole
+    groups: Callable  # of items, to what the folds keep whole
     taps: tuple = ()  # layers of the backbone whose outputs the head sees besides the last
 
     def kept(self, work, suffix):
