@@ -46,6 +46,8 @@ type Card struct {
 	Training        Training                  `json:"training"`
 	Licences        Licences                  `json:"licences"`
 	Golden          Golden                    `json:"golden"`
+	// Variants are the same model in fewer bits, in files of their own.
+	Variants []Variant `json:"variants,omitempty"`
 }
 
 // Tensor names one input or output of the ONNX graph.

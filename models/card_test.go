@@ -29,6 +29,16 @@ func validCard() Card {
 	}
 }
 
+// halved is validCard with a variant in 8 bits.
+func halved() Card {
+	c := validCard()
+	c.Variants = []Variant{{
+		Precision: Int8, File: "model-int8.onnx", SHA256: strings.Repeat("1", 64),
+		Golden: Golden{Pattern: "lcg", Output: 0.26, Tolerance: 1e-2}, Measured: c.Measured,
+	}}
+	return c
+}
+
 func speechCard() Card {
 	c := validCard()
 	c.Task = SpeechSynthesis

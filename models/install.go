@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 )
 
 // ErrInstalled says that a folder has a model of the name already.
@@ -36,7 +37,7 @@ func ReadCandidate(folder string) (*Candidate, error) {
 	}
 	c := &Candidate{Model: model, texts: map[string][]byte{}}
 	for _, name := range names {
-		if name == model.Card.File {
+		if name == model.Card.File || slices.ContainsFunc(model.Card.Variants, func(v Variant) bool { return v.File == name }) {
 			continue
 		}
 		if c.texts[name], err = readFile(fsys, name, MaxCardBytes); err != nil {
@@ -89,6 +90,11 @@ func (c *Candidate) write(folder string) error {
 	}
 	if err := writeFile(filepath.Join(folder, c.Card.File), c.ONNX); err != nil {
 		return err
+	}
+	for i, v := range c.Card.Variants {
+		if err := writeFile(filepath.Join(folder, v.File), c.variants[i]); err != nil {
+			return err
+		}
 	}
 	for name, data := range c.texts {
 		if err := writeFile(filepath.Join(folder, name), data); err != nil {

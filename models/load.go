@@ -18,11 +18,12 @@ const (
 	MaxModelBytes = 1 << 30
 )
 
-// Model is a card and the ONNX file that it speaks of, checked against each
+// Model is a card and the ONNX files that it speaks of, checked against each
 // other. It is safe to share; nobody may write to it.
 type Model struct {
-	Card Card
-	ONNX []byte
+	Card     Card
+	ONNX     []byte
+	variants [][]byte // those of Card.Variants
 }
 
 // Load reads the model in the folder dir of fsys. The error wraps
@@ -38,6 +39,18 @@ func Load(fsys fs.FS, dir string) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
+	m := &Model{Card: *card}
+	if m.ONNX, err = loadFile(fsys, dir, *card); err != nil {
+		return nil, err
+	}
+	if err := m.loadVariants(fsys, dir); err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+// loadFile reads the file that the card names and compares its checksum.
+func loadFile(fsys fs.FS, dir string, card Card) ([]byte, error) {
 	onnx, err := readFile(fsys, path.Join(dir, card.File), MaxModelBytes)
 	if err != nil {
 		return nil, fmt.Errorf("model %s: %w", card.Name, err)
@@ -46,7 +59,7 @@ func Load(fsys fs.FS, dir string) (*Model, error) {
 		return nil, fmt.Errorf("model %s: %w", card.Name, wrong("sha256",
 			"is not that of %s, which is %x: the file is damaged or belongs to another card; fetch both again", card.File, sum))
 	}
-	return &Model{Card: *card, ONNX: onnx}, nil
+	return onnx, nil
 }
 
 // Parse reads and validates a card. Fields that it does not know are ignored:

@@ -61,7 +61,7 @@ func TestBuiltinCardsFitTheSchema(t *testing.T) {
 func TestWhatValidateAcceptsFitsTheSchema(t *testing.T) {
 	t.Parallel()
 	schema := compiled(t)
-	for _, card := range []Card{validCard(), speechCard(), faceCard(), finderCard()} {
+	for _, card := range []Card{validCard(), halved(), speechCard(), faceCard(), finderCard()} {
 		data, err := json.Marshal(card)
 		if err != nil {
 			t.Fatal(err)

@@ -24,7 +24,7 @@ var namePattern = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,63}$`)
 func (c *Card) Validate() error {
 	checks := []func(*Card) error{
 		checkIdentity, checkFile, checkInput, checkOutput, checkPreprocessing,
-		checkVerdict, checkTraining, checkLicences, checkGolden,
+		checkVerdict, checkTraining, checkLicences, checkGolden, checkVariants,
 	}
 	for _, check := range checks {
 		if err := check(c); err != nil {

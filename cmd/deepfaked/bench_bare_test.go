@@ -43,6 +43,9 @@ func openBare(b *testing.B) *bare {
 	if err != nil {
 		b.Fatal(err)
 	}
+	if loaded, err = inPrecision(env, loaded, cfg.Inference.Precision, slog.New(slog.DiscardHandler)); err != nil {
+		b.Fatal(err)
+	}
 	out := &bare{sessions: map[string][]*ort.Session{}}
 	for _, m := range loaded {
 		out.cards = append(out.cards, m.Card)

@@ -70,12 +70,13 @@ func (f booksFlags) lay(c *config.Config) {
 // engineFlags choose what judges, and on what.
 type engineFlags struct {
 	runtimeFlags
-	Models   []string `env:"DEEPFAKED_MODELS" sep:":" placeholder:"DIR" help:"Folder of further models, besides those in the data folder; may be repeated, and is separated by colons in the environment (default: none)."`
-	Sessions *int     `env:"DEEPFAKED_SESSIONS" placeholder:"N" help:"ONNX Runtime sessions for each model (default: measured at the start on a CPU, one on a GPU)."`
-	Threads  *int     `env:"DEEPFAKED_THREADS" placeholder:"N" help:"Threads of a session (default: sessions times threads is the number of cores)."`
-	Devices  []int    `env:"DEEPFAKED_DEVICES" sep:"," placeholder:"N" help:"GPUs to run on, by number, such as 0,1 (default: the first)."`
-	Prior    *float64 `env:"DEEPFAKED_PRIOR" placeholder:"P" help:"Share of fakes expected among what is judged; moves probabilities, not verdicts (default: 0.5)."`
-	Children *int     `name:"decoders" env:"DEEPFAKED_DECODERS" placeholder:"N" help:"Decoder processes (default: one for each core that sessions use)."`
+	Models    []string `env:"DEEPFAKED_MODELS" sep:":" placeholder:"DIR" help:"Folder of further models, besides those in the data folder; may be repeated, and is separated by colons in the environment (default: none)."`
+	Sessions  *int     `env:"DEEPFAKED_SESSIONS" placeholder:"N" help:"ONNX Runtime sessions for each model (default: measured at the start on a CPU, one on a GPU)."`
+	Threads   *int     `env:"DEEPFAKED_THREADS" placeholder:"N" help:"Threads of a session (default: sessions times threads is the number of cores)."`
+	Precision *string  `env:"DEEPFAKED_PRECISION" placeholder:"NAME" help:"auto, full or int8: models that have 8-bit variants run in those on a CPU that gets them right (default: ${precision})."`
+	Devices   []int    `env:"DEEPFAKED_DEVICES" sep:"," placeholder:"N" help:"GPUs to run on, by number, such as 0,1 (default: the first)."`
+	Prior     *float64 `env:"DEEPFAKED_PRIOR" placeholder:"P" help:"Share of fakes expected among what is judged; moves probabilities, not verdicts (default: 0.5)."`
+	Children  *int     `name:"decoders" env:"DEEPFAKED_DECODERS" placeholder:"N" help:"Decoder processes (default: one for each core that sessions use)."`
 }
 
 func set[T any](field *T, flag *T) {
@@ -108,6 +109,7 @@ func (f engineFlags) lay(c *config.Config) {
 	f.runtimeFlags.lay(c)
 	set(&c.Inference.Sessions, f.Sessions)
 	set(&c.Inference.Threads, f.Threads)
+	set(&c.Inference.Precision, f.Precision)
 	set(&c.Decoder.Children, f.Children)
 	set(&c.Prior, f.Prior)
 	if len(f.Devices) > 0 {
@@ -122,7 +124,7 @@ func (f engineFlags) lay(c *config.Config) {
 func defaults() kong.Vars {
 	c := config.Default()
 	return kong.Vars{
-		"listen": c.Listen, "data": c.Data, "provider": c.Provider,
+		"listen": c.Listen, "data": c.Data, "provider": c.Provider, "precision": c.Inference.Precision,
 		"log_level": c.Log.Level, "log_format": c.Log.Format,
 		"deadline": short(c.Deadline), "drain": short(c.Drain), "workers": strconv.Itoa(c.Jobs.Workers),
 	}

@@ -64,6 +64,9 @@ func openEngine(ctx context.Context, cfg config.Config, logger *slog.Logger, tak
 		return nil, err
 	}
 	e.onClose(environment.Close)
+	if loaded, err = inPrecision(environment, loaded, cfg.Inference.Precision, logger); err != nil {
+		return nil, err
+	}
 	e.scheduler, err = schedule(ctx, environment, loaded, logger, take)
 	if err != nil {
 		return nil, err
@@ -136,7 +139,7 @@ func schedule(ctx context.Context, env *ort.Environment, loaded []*models.Model,
 			}
 			executors[i][m.Card.Name] = s
 		}
-		logger.Info("model ready", "model", m.Card.Name, "version", m.Card.Version, "task", m.Card.Task)
+		logger.Info("model ready", "model", m.Card.Name, "version", m.Card.Version, "task", m.Card.Task, "file", m.Card.File)
 	}
 	opts := inference.DefaultSchedulerOptions()
 	opts.LockThreads = env.Provider() != ort.CPU

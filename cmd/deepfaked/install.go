@@ -85,5 +85,5 @@ func admissible(cfg config.Config, m *models.Model) error {
 		return err
 	}
 	defer func() { _ = env.Close() }()
-	return verify(env, m)
+	return verifyAll(env, m)
 }

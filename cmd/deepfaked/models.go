@@ -111,7 +111,7 @@ func (c *modelsVerify) run(_ context.Context, to streams) error {
 			label = f.Model.Card.Name
 		}
 		if f.Err == nil {
-			f.Err = verify(env, f.Model)
+			f.Err = verifyAll(env, f.Model)
 		}
 		verdict := "ok"
 		if f.Err != nil {
@@ -122,10 +122,21 @@ func (c *modelsVerify) run(_ context.Context, to streams) error {
 	return quietly(failed)
 }
 
-// verify runs the model's self-test; making the session compares its graph with
-// the card.
-func verify(env *ort.Environment, m *models.Model) error {
-	s, err := env.NewSession(m, maxBatch)
+// verifyAll runs the self-tests of the model in all its precisions.
+func verifyAll(env *ort.Environment, m *models.Model) error {
+	err := verify(env, m, maxBatch)
+	for _, v := range m.Card.Variants {
+		if inner := verify(env, m.In(v.Precision), maxBatch); inner != nil {
+			err = errors.Join(err, fmt.Errorf("in %s: %w", v.Precision, inner))
+		}
+	}
+	return err
+}
+
+// verify runs the model's self-test, in batches of one and of most rows; making the
+// session compares its graph with the card.
+func verify(env *ort.Environment, m *models.Model, most int) error {
+	s, err := env.NewSession(m, most)
 	if err != nil {
 		return err
 	}

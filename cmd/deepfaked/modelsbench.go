@@ -51,6 +51,9 @@ func (c *modelsBench) run(ctx context.Context, to streams) error {
 		return err
 	}
 	defer func() { _ = env.Close() }()
+	if loaded, err = inPrecision(env, loaded, cfg.Inference.Precision, slog.New(slog.DiscardHandler)); err != nil {
+		return err
+	}
 	table := tabwriter.NewWriter(to.out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	if !c.JSON {
 		_, _ = fmt.Fprintln(table, "MODEL\tPROVIDER\tBATCH\tMEDIAN ms\tP99 ms\tROWS/s\t")

@@ -41,6 +41,7 @@ type Config struct {
 type Inference struct {
 	Sessions  int           `yaml:"sessions"`   // for each model, on each GPU; 0: measured at the start on a CPU, 1 on a GPU
 	Threads   int           `yaml:"threads"`    // of one session; 0: chosen so that sessions times threads is the number of cores
+	Precision string        `yaml:"precision"`  // auto: 8-bit variants on a CPU that gets them right; full or int8
 	Devices   []int         `yaml:"devices"`    // ids of the GPUs; none: the first
 	GPUMemory Size          `yaml:"gpu_memory"` // of each GPU, for all sessions together; 0: as much as they want
 	Wait      time.Duration `yaml:"wait"`       // predicted, of a file that a client waits for, while there are always others; beyond it the client is told to come back
@@ -110,7 +111,7 @@ func Default() Config {
 	plans := account.DefaultPlans()
 	return Config{
 		Listen: "127.0.0.1:8080", Data: "data", Uploads: "file://", Provider: "auto", Prior: 0.5,
-		Inference: Inference{Wait: time.Second, Burst: 10 * time.Second},
+		Inference: Inference{Precision: "auto", Wait: time.Second, Burst: 10 * time.Second},
 		Decoder:   Decoder{Timeout: time.Minute, Memory: 8 * GiB},
 		Limits:    preprocess.DefaultLimits(),
 		Upload: Upload{

@@ -93,7 +93,7 @@ class Service(Process):
         self.folder = tempfile.TemporaryDirectory(prefix="deepfaked-benchmark-")
         self.box = Path(self.folder.name)
         (self.box / "config.yaml").write_text(CONFIGURATION)
-        self.flags = ["--deadline", f"{SLO:g}s", "--provider", "cpu", *flags]
+        self.flags = ["--deadline", f"{SLO:g}s", "--provider", "cpu", "--precision", "int8", *flags]
         command = [PROGRAM, "serve", "--listen", "127.0.0.1:0", "--data", self.box / "data", "--config", self.box / "config.yaml",
                    "--log-level", "info", *self.flags]
         super().__init__(command, self.box / "log")

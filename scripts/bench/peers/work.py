@@ -47,7 +47,8 @@ class Work:
         for card in sorted(models.glob("*/card.json")):
             told = json.loads(card.read_text())
             self.cards[told["task"]] = told
-            self.sessions[told["task"]] = self._session(str(card.parent / told["file"]))
+            file = told.get("variants", [told])[0]["file"]  # in 8 bits, as the service runs it
+            self.sessions[told["task"]] = self._session(str(card.parent / file))
         self.fusion = json.loads((models / "fusion.json").read_text())
         for task, size in self.most.items():
             for n in range(1, size + 1):

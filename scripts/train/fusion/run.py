@@ -42,7 +42,7 @@ def asked(program, paths, work):
     """Path -> task -> log-odds, by the service."""
     found = {}
     for at in range(0, len(paths), BATCH):
-        command = [program, "detect", "--json", "--provider", "cpu", "--data", work / "fusion-data", "--", *paths[at : at + BATCH]]
+        command = [program, "detect", "--json", "--provider", "cpu", "--precision", "full", "--data", work / "fusion-data", "--", *paths[at : at + BATCH]]
         lines = subprocess.run(command, stdout=subprocess.PIPE, text=True).stdout.splitlines()  # files that fail are left out
         for line in map(json.loads, lines):
             if "report" in line:

@@ -15,7 +15,7 @@ from types import ModuleType
 import numpy as np
 import torch
 
-from vision import card, crossval, export, figures, report, shortcuts
+from vision import card, crossval, export, figures, reduced, report, shortcuts
 from vision.detector import Detector
 from vision.folds import folds
 
@@ -113,8 +113,8 @@ def measure(study, items, scored, result):
     return calibration, points, rows
 
 
-def write_report(study, path, scored, result, measured):
-    """RESULTS.md."""
+def write_report(study, path, scored, result, measured, bytewise):
+    """RESULTS.md; bytewise holds what was measured in 8 bits, and the scores."""
     calibration, points, rows = measured
     chances = figures.probability(calibration, result["scores"])
     conditions = f"Two figures in a cell: {CONDITIONS[0]} / {CONDITIONS[1]}."
@@ -123,11 +123,13 @@ def write_report(study, path, scored, result, measured):
     text += "\n## Fake\n\n" + report.per_source(scored, chances, points, 1)
     text += "\n## Genuine\n\n" + report.per_source(scored, chances, points, 0)
     text += "\n## Folds\n\n" + report.per_fold(scored, result["folds"], result["scores"])
+    both = {"32 bits": (rows[: len(CONDITIONS)], result["scores"]), "8 bits": bytewise}
+    text += reduced.table(scored, calibration, points["balanced"]["threshold"], both)
     path.write_text(text)
 
 
-def write_model(study, folder, model, items, measured, training):
-    """model.onnx, checked on twenty real inputs, and card.json."""
+def write_model(study, folder, model, items, measured, bytewise, training):
+    """model.onnx, checked on twenty real inputs, the same in 8 bits, and card.json."""
     folder.mkdir(parents=True, exist_ok=True)
     size = study.data.SIZE
     export.export(model, folder / "model.onnx", size)
@@ -135,8 +137,10 @@ def write_model(study, folder, model, items, measured, training):
     rows = np.stack([study.data.check_row(judged[k]) for k in np.linspace(0, len(judged) - 1, 20).astype(int)])
     export.verify(model, folder / "model.onnx", rows)
     calibration, points, rows = measured
+    variant = reduced.write(study, folder, items, bytewise)
     card.write(folder, size, {
         "name": study.name, "version": study.version, "task": study.task, "description": study.description,
+        "variants": [variant],
         "preprocessing": study.preprocessing, "calibration": calibration, "operating_points": points, "measured": rows,
         "training": {"recipe": study.recipe, "seed": study.seed, **training},
     })
@@ -168,11 +172,13 @@ def run(study, options, items, dropped):
     scored, result = cross_validate(study, plain, items, features, options.work)
     measured = measure(study, items, scored, result)
     keep_scores(study, options.work, scored, result, measured[0])
+    own = reduced.scores(study, items, options.work)
+    bytewise = reduced.measure(scored, own, measured[0], SPLIT.format(len(study.folds)), CONDITIONS)
     training = {
         "cpu_minutes": round(minutes + float(result["minutes"]), 1), "started_from": card.START,
         "sources": study.data.gather.sources(items), "held_out_dropped": dropped,
     }
-    write_model(study, options.out, model, items, measured, training)
+    write_model(study, options.out, model, items, measured, bytewise, training)
     path = options.report or Path(study.data.__file__).with_name("RESULTS.md")
-    write_report(study, path, scored, result, measured)
+    write_report(study, path, scored, result, measured, (bytewise, own))
     print(report.measurements(measured[2]), report.points(measured[1]), sep="\n")

@@ -48,6 +48,9 @@ func newJury(opts ort.Options) (*jury, error) {
 	for range opts.Sessions {
 		each := sessions{}
 		for _, m := range builtin {
+			if v := m.In(models.Int8); v != nil {
+				m = v
+			}
 			j.cards[m.Card.Task] = m.Card
 			if each[m.Card.Task], err = environment.NewSession(m, most); err != nil {
 				return nil, err

@@ -28,7 +28,7 @@ async function load() {
     const path = join(MODELS, name, "card.json");
     if (!existsSync(path)) continue;
     const card = JSON.parse(readFileSync(path));
-    const session = await ort.InferenceSession.create(join(MODELS, name, card.file), {
+    const session = await ort.InferenceSession.create(join(MODELS, name, (card.variants?.[0] ?? card).file), {
       executionProviders: ["cpu"],
       intraOpNumThreads: Number(process.env.PEER_THREADS ?? 1),
       interOpNumThreads: 1,

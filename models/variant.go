@@ -1,0 +1,89 @@
+package models
+
+import (
+	"errors"
+	"io/fs"
+	"slices"
+	"strconv"
+)
+
+// Precision says in which numbers a model calculates.
+type Precision string
+
+// Int8 is a model whose convolutions multiply bytes.
+const Int8 Precision = "int8"
+
+// Variant is a model in another precision. It takes the same rows and gives
+// log-odds on the same scale, so that calibration and operating points hold, and
+// what it costs in accuracy stands in Measured, whose sets are those of the card.
+type Variant struct {
+	Precision Precision     `json:"precision"`
+	File      string        `json:"file"`   // file name inside the folder
+	SHA256    string        `json:"sha256"` // of File, lower-case hex
+	Golden    Golden        `json:"golden"`
+	Measured  []Measurement `json:"measured"`
+}
+
+// In returns the model in precision p, or nil where it has no such variant. What
+// it returns is a model like any other: its card names the variant's file,
+// checksum, self-test and measurements, and no variants.
+func (m *Model) In(p Precision) *Model {
+	i := slices.IndexFunc(m.Card.Variants, func(v Variant) bool { return v.Precision == p })
+	if i < 0 {
+		return nil
+	}
+	return &Model{Card: m.Card.as(m.Card.Variants[i]), ONNX: m.variants[i]}
+}
+
+// as is the card of a variant.
+func (c *Card) as(v Variant) Card {
+	own := *c
+	own.File, own.SHA256, own.Golden, own.Measured, own.Variants = v.File, v.SHA256, v.Golden, v.Measured, nil
+	return own
+}
+
+// loadVariants reads the files of the card's variants.
+func (m *Model) loadVariants(fsys fs.FS, dir string) error {
+	for _, v := range m.Card.Variants {
+		onnx, err := loadFile(fsys, dir, m.Card.as(v))
+		if err != nil {
+			return err
+		}
+		m.variants = append(m.variants, onnx)
+	}
+	return nil
+}
+
+// checkVariants checks each as what it is: the card's model with another file.
+func checkVariants(c *Card) error {
+	files, seen := []string{c.File}, []Precision{}
+	for i, v := range c.Variants {
+		field := "variants." + strconv.Itoa(i) + "."
+		switch {
+		case v.Precision != Int8:
+			return wrong(field+"precision", "is %q, it must be %s", v.Precision, Int8)
+		case slices.Contains(seen, v.Precision):
+			return wrong(field+"precision", "is that of another variant")
+		case slices.Contains(files, v.File):
+			return wrong(field+"file", "is %q like that of another precision", v.File)
+		case len(v.Measured) == 0:
+			return wrong(field+"measured", "must hold what the variant was measured at")
+		}
+		own := c.as(v)
+		for _, check := range []func(*Card) error{checkFile, checkGolden, checkMeasured} {
+			if err := check(&own); err != nil {
+				return below(field, err)
+			}
+		}
+		files, seen = append(files, v.File), append(seen, v.Precision)
+	}
+	return nil
+}
+
+// below puts the field of a CardError under another.
+func below(field string, err error) error {
+	if inner, ok := errors.AsType[*CardError](err); ok {
+		return &CardError{Field: field + inner.Field, Reason: inner.Reason}
+	}
+	return err
+}

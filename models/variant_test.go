@@ -1,0 +1,95 @@
+package models
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"strings"
+	"testing"
+	"testing/fstest"
+)
+
+func TestVariantsThatLie(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		spoil func(*Card)
+		field string
+	}{
+		"precision unknown": {func(c *Card) { c.Variants[0].Precision = "int4" }, "variants.0.precision"},
+		"twice":             {func(c *Card) { c.Variants = append(c.Variants, c.Variants[0]) }, "variants.1.precision"},
+		"the model's file":  {func(c *Card) { c.Variants[0].File = c.File }, "variants.0.file"},
+		"elsewhere":         {func(c *Card) { c.Variants[0].File = "../other.onnx" }, "variants.0.file"},
+		"no checksum":       {func(c *Card) { c.Variants[0].SHA256 = "" }, "variants.0.sha256"},
+		"no self-test":      {func(c *Card) { c.Variants[0].Golden = Golden{} }, "variants.0.golden.pattern"},
+		"not measured":      {func(c *Card) { c.Variants[0].Measured = nil }, "variants.0.measured"},
+		"impossible figure": {func(c *Card) { c.Variants[0].Measured = []Measurement{{Set: "a", AUC: 2}} }, "variants.0.measured.0.auc"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			card := halved()
+			c.spoil(&card)
+			err := card.Validate()
+			if wrong, ok := errors.AsType[*CardError](err); !ok || wrong.Field != c.field {
+				t.Errorf("%v, want one of %s", err, c.field)
+			}
+		})
+	}
+}
+
+// halvedFolder is a model folder with a variant.
+func halvedFolder(t *testing.T, small []byte) fstest.MapFS {
+	t.Helper()
+	sum := func(b []byte) string { s := sha256.Sum256(b); return hex.EncodeToString(s[:]) }
+	card := halved()
+	card.SHA256, card.Variants[0].SHA256 = sum(weights), sum(small)
+	return fstest.MapFS{CardFile: {Data: encode(t, card)}, "model.onnx": {Data: weights}, "model-int8.onnx": {Data: small}}
+}
+
+func TestVariantIsAModel(t *testing.T) {
+	t.Parallel()
+	small := []byte("stands for fewer bits")
+	model, err := Load(halvedFolder(t, small), ".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := model.In(Int8)
+	if in == nil || !bytes.Equal(in.ONNX, small) || in.Card.File != "model-int8.onnx" || in.Card.Golden.Output != 0.26 || in.Card.Variants != nil {
+		t.Fatalf("%+v", in)
+	}
+	if in.Card.Name != model.Card.Name || !bytes.Equal(model.ONNX, weights) || len(model.Card.Variants) != 1 {
+		t.Error("the model itself has changed, or the variant is another")
+	}
+	if in.In(Int8) != nil {
+		t.Error("a variant has a variant")
+	}
+}
+
+func TestVariantOfAnotherCard(t *testing.T) {
+	t.Parallel()
+	files := halvedFolder(t, []byte("stands for fewer bits"))
+	files["model-int8.onnx"] = &fstest.MapFile{Data: []byte("something else")}
+	if _, err := Load(files, "."); err == nil || !strings.Contains(err.Error(), "is not that of model-int8.onnx") {
+		t.Errorf("%v", err)
+	}
+	delete(files, "model-int8.onnx")
+	if _, err := Load(files, "."); err == nil {
+		t.Error("a variant without a file is loaded")
+	}
+}
+
+func TestVariantsAreInstalled(t *testing.T) {
+	t.Parallel()
+	candidate, err := ReadCandidate(writeTree(t, halvedFolder(t, []byte("stands for fewer bits"))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	target, err := candidate.Install(t.TempDir(), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found, err := LoadDir(target)
+	if err != nil || found[0].In(Int8) == nil {
+		t.Errorf("%v, %v", found, err)
+	}
+}
