@@ -254,7 +254,7 @@ func (r *rig) reserve(ctx context.Context, runner *Runner, a account.Account, up
 	if upload {
 		return runner.Submit(ctx, a, s, task)
 	}
-	return r.ledger.Reserve(ctx, a, s, func(ctx context.Context, tx *store.Tx) error { return runner.insert(ctx, tx, task) })
+	return runner.accepts.do(ctx, accepted{account.Request{Account: a, Submission: s}, newDetection(task)})
 }
 
 // counted calls done for each result that the books have.
@@ -264,11 +264,15 @@ type counted struct {
 	done func()
 }
 
-// Settle implements Books.
-func (c counted) Settle(ctx context.Context, id string, o account.Outcome, also ...account.Step) (account.Detection, error) {
-	d, err := c.Books.Settle(ctx, id, o, also...)
-	c.done()
-	return d, err
+// SettleAll implements Books.
+func (c counted) SettleAll(ctx context.Context, all []account.Ended, also ...account.Step) error {
+	err := c.Books.SettleAll(ctx, all, also...)
+	if err == nil {
+		for range all {
+			c.done()
+		}
+	}
+	return err
 }
 
 // BenchmarkJobs: jobs with nothing to analyse, from the start of the queue to the
