@@ -3,6 +3,7 @@ package job
 import (
 	"context"
 	"errors"
+	"runtime"
 	"sync"
 )
 
@@ -104,6 +105,7 @@ func (g *gather[T]) lead(ctx context.Context, p *party[T]) {
 	defer func() { <-g.turn }()
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
+	runtime.Gosched() // who is on a processor's queue to come is let in
 	items := g.begin(p, cancel)
 	if len(items) == 0 {
 		return
