@@ -7,17 +7,16 @@ import (
 	"sync"
 )
 
-// gather runs what is asked for while a run is under way in one run, the next:
-// one transaction and one sync to disk for all of it. Whoever comes when nothing is
-// under way runs at once and alone; nobody waits for others to come. A run of
-// several that fails must have done nothing: each of them is run again alone then,
-// so that none fails for another. It is safe for concurrent use, and starts no
-// goroutine.
+// gather runs what is asked for while its turns are taken in one run, the next: one
+// transaction and one sync to disk for all of it. Whoever comes when a turn is free
+// runs at once; nobody waits for others to come. A run of several that fails must
+// have done nothing: each of them is run again alone then, so that none fails for
+// another. It is safe for concurrent use, and starts no goroutine.
 type gather[T any] struct {
 	most int // items in a run
 	run  func(ctx context.Context, items []T) error
 
-	turn chan struct{} // held by who runs
+	turn chan struct{} // has one for each run under way
 	mu   sync.Mutex
 	next *party[T] // who waits and can be joined
 }
@@ -42,8 +41,10 @@ type seat[T any] struct {
 // errPanicked is what a run of several comes to that has panicked.
 var errPanicked = errors.New("a run of several panicked")
 
-func newGather[T any](most int, run func(context.Context, []T) error) *gather[T] {
-	return &gather[T]{most: most, run: run, turn: make(chan struct{}, 1)}
+// newGather makes a gather of as many runs at a time as turns, and at most so many
+// items in each.
+func newGather[T any](turns, most int, run func(context.Context, []T) error) *gather[T] {
+	return &gather[T]{most: most, run: run, turn: make(chan struct{}, turns)}
 }
 
 // do returns what item's run came to. Item is not run when ctx ends before. A run
@@ -58,13 +59,13 @@ func (g *gather[T]) do(ctx context.Context, item T) error {
 		g.lead(ctx, p)
 	case <-p.done:
 	case <-ctx.Done():
-		if g.leave(p, s) {
-			<-p.done
-		}
+		g.leave(p, s)
 	}
-	switch {
-	case !s.runs:
+	if !s.runs {
 		return ctx.Err()
+	}
+	<-p.done // another of p's may have had an earlier turn
+	switch {
 	case p.err == nil:
 		return nil
 	case p.many:

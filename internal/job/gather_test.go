@@ -59,7 +59,7 @@ func TestWhoComesMeanwhileGoesTogether(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := &bus{gate: make(chan struct{})}
-		came := calls(t.Context(), newGather(3, b.run), 1, 2, 3, 4, 5, 6)
+		came := calls(t.Context(), newGather(1, 3, b.run), 1, 2, 3, 4, 5, 6)
 		assert.Equal(t, [][]int{{1}}, b.runs, "the first does not wait for others")
 		close(b.gate)
 		for _, c := range came {
@@ -73,7 +73,7 @@ func TestAPoisonedOneFailsAlone(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := &bus{gate: make(chan struct{})}
-		came := calls(t.Context(), newGather(9, b.run), 1, 2, -3, 4)
+		came := calls(t.Context(), newGather(1, 9, b.run), 1, 2, -3, 4)
 		for range 5 { // the first, the three together, each of them alone
 			b.gate <- struct{}{}
 			synctest.Wait()
@@ -91,7 +91,7 @@ func TestWhoHasGoneIsNotRun(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := &bus{gate: make(chan struct{})}
-		g := newGather(9, b.run)
+		g := newGather(1, 9, b.run)
 		first := calls(t.Context(), g, 1)
 		ctx, cancel := context.WithCancel(t.Context())
 		gone, stays := calls(ctx, g, 2), calls(t.Context(), g, 3)
@@ -110,7 +110,7 @@ func TestARunEndsWhenAllHaveGone(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := &bus{gate: make(chan struct{})}
-		g := newGather(9, b.run)
+		g := newGather(1, 9, b.run)
 		first := calls(t.Context(), g, 1)
 		one, end := context.WithCancel(t.Context())
 		other, endToo := context.WithTimeout(t.Context(), time.Minute)
@@ -131,7 +131,7 @@ func TestAPanicHoldsNobodyUp(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		gate := make(chan struct{})
-		g := newGather(9, func(_ context.Context, items []int) error {
+		g := newGather(1, 9, func(_ context.Context, items []int) error {
 			<-gate
 			if len(items) > 1 {
 				panic("a mistake")
@@ -162,48 +162,53 @@ func TestAPanicHoldsNobodyUp(t *testing.T) {
 // and the rest was not.
 func TestEachIsRunOnceOrFails(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		const callers, most = 500, 7
-		var mu sync.Mutex
-		done, runs := map[int]int{}, 0
-		g := newGather(most, func(ctx context.Context, items []int) error {
-			assert.LessOrEqual(t, len(items), most)
-			select {
-			case <-time.After(rand.N(5 * time.Millisecond)):
-			case <-ctx.Done():
-				return ctx.Err()
-			}
-			if slices.ContainsFunc(items, poisoned) {
-				return errPoisoned
-			}
+	for _, turns := range []int{1, 3} {
+		synctest.Test(t, func(t *testing.T) { testEachIsRunOnceOrFails(t, turns) })
+	}
+}
+
+func testEachIsRunOnceOrFails(t *testing.T, turns int) {
+	t.Helper()
+	const callers, most = 500, 7
+	var mu sync.Mutex
+	done, runs := map[int]int{}, 0
+	g := newGather(turns, most, func(ctx context.Context, items []int) error {
+		assert.LessOrEqual(t, len(items), most)
+		select {
+		case <-time.After(rand.N(5 * time.Millisecond)):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		if slices.ContainsFunc(items, poisoned) {
+			return errPoisoned
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		runs++
+		for _, i := range items {
+			done[i]++
+		}
+		return nil
+	})
+	var group sync.WaitGroup
+	for i := range callers {
+		group.Go(func() {
+			<-time.After(rand.N(500 * time.Millisecond))
+			ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond+rand.N(time.Second))
+			defer cancel()
+			err := g.do(ctx, i)
 			mu.Lock()
 			defer mu.Unlock()
-			runs++
-			for _, i := range items {
-				done[i]++
+			if err != nil {
+				assert.Zero(t, done[i], "%d: %v", i, err)
+				assert.True(t, poisoned(i) || ctx.Err() != nil, "%d fails for another: %v", i, err)
+				return
 			}
-			return nil
+			assert.Equal(t, 1, done[i])
 		})
-		var group sync.WaitGroup
-		for i := range callers {
-			group.Go(func() {
-				<-time.After(rand.N(500 * time.Millisecond))
-				ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond+rand.N(time.Second))
-				defer cancel()
-				err := g.do(ctx, i)
-				mu.Lock()
-				defer mu.Unlock()
-				if err != nil {
-					assert.Zero(t, done[i], "%d: %v", i, err)
-					assert.True(t, poisoned(i) || ctx.Err() != nil, "%d fails for another: %v", i, err)
-					return
-				}
-				assert.Equal(t, 1, done[i])
-			})
-		}
-		group.Wait()
-		assert.Less(t, runs, len(done), "some went together")
-	})
+	}
+	group.Wait()
+	assert.Less(t, runs, len(done), "some went together")
 }
 
 func poisoned(i int) bool { return i%31 == 0 }

@@ -71,7 +71,11 @@ func New(ctx context.Context, deps Deps, opts Options) (*Runner, error) {
 		return nil, err
 	}
 	r := &Runner{deps: deps, opts: opts, words: wordsOf(deps.Store), bell: newBell()}
-	r.accepts, r.settles = newGather(together, r.reserve), newGather(together, r.settleAll)
+	turns := 1 // as many as there are writers
+	if deps.Store.Postgres() != nil {
+		turns = 2 // one runs statements while the other waits for the disk
+	}
+	r.accepts, r.settles = newGather(turns, together, r.reserve), newGather(turns, together, r.settleAll)
 	if err := Migrate(ctx, deps.Store); err != nil {
 		return nil, err
 	}
