@@ -32,18 +32,18 @@ func (b *broken) Check(ctx context.Context, a account.Account) error {
 	return b.Ledger.Check(ctx, a)
 }
 
-func (b *broken) Reserve(ctx context.Context, a account.Account, s account.Submission, also ...account.Step) error {
+func (b *broken) Reserve(ctx context.Context, a account.Account, s account.Submission) error {
 	if b.call == "Reserve" {
 		return errBroken
 	}
-	return b.Ledger.Reserve(ctx, a, s, also...)
+	return b.Ledger.Reserve(ctx, a, s)
 }
 
-func (b *broken) Settle(ctx context.Context, id string, o account.Outcome, also ...account.Step) (account.Detection, error) {
+func (b *broken) Settle(ctx context.Context, id string, o account.Outcome) (account.Detection, error) {
 	if b.call == "Settle" {
 		return account.Detection{}, errBroken
 	}
-	return b.Ledger.Settle(ctx, id, o, also...)
+	return b.Ledger.Settle(ctx, id, o)
 }
 
 func (b *broken) Detection(ctx context.Context, a account.Account, id string) (account.Detection, error) {

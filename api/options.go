@@ -24,8 +24,8 @@ type Detector interface {
 type Accounts interface {
 	Authenticate(ctx context.Context, bearerToken string) (account.Account, error)
 	Check(ctx context.Context, a account.Account) error
-	Reserve(ctx context.Context, a account.Account, s account.Submission, also ...account.Step) error
-	Settle(ctx context.Context, id string, o account.Outcome, also ...account.Step) (account.Detection, error)
+	Reserve(ctx context.Context, a account.Account, s account.Submission) error
+	Settle(ctx context.Context, id string, o account.Outcome) (account.Detection, error)
 	Release(ctx context.Context, id string) error
 	Withdraw(ctx context.Context, id string) error
 	Detection(ctx context.Context, a account.Account, id string) (account.Detection, error)

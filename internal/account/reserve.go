@@ -28,25 +28,60 @@ func (l *Ledger) Check(ctx context.Context, a Account) error {
 // Settle, Fail and Release must be called for s.ID. An asynchronous one survives a
 // power failure from then on; of a synchronous one, whose client such a failure
 // leaves without an answer, nothing need be left.
-// What also does becomes true with the reservation or not at all.
-func (l *Ledger) Reserve(ctx context.Context, a Account, s Submission, also ...Step) error {
-	now := l.now()
+func (l *Ledger) Reserve(ctx context.Context, a Account, s Submission) error {
 	write := l.store.WriteUnsynced
 	if s.Async {
 		write = l.store.Write
 	}
-	err := write(ctx, func(tx *store.Tx) error {
+	now := l.now()
+	err := write(ctx, func(tx *store.Tx) error { return l.reserve(ctx, tx, a, s, now) })
+	if err != nil {
+		return fmt.Errorf("reserve a scan: %w", err)
+	}
+	return nil
+}
+
+func (l *Ledger) reserve(ctx context.Context, tx *store.Tx, a Account, s Submission, now time.Time) error {
+	if l.store.Postgres() != nil {
+		return takePlace(ctx, tx, a, s, l.holder(s), now)
+	}
+	if err := room(ctx, tx, a, now); err != nil {
+		return err
+	}
+	return accept(ctx, tx, a, s, l.holder(s), now)
+}
+
+// Request is a submission of an account.
+type Request struct {
+	Account    Account
+	Submission Submission
+}
+
+// errTogether says that several requests have no room together; some of them may
+// have it.
+var errTogether = errors.New("there is not enough room for all of the requests")
+
+// ReserveAll is Reserve for several asynchronous submissions in one transaction:
+// all of them are accepted or none is. What also does becomes true with them or
+// not at all. The error of a single one is Reserve's. Several do not wait for long
+// for an account that another process has locked: whatever their error, each should
+// be reserved alone.
+func (l *Ledger) ReserveAll(ctx context.Context, all []Request, also ...Step) error {
+	now := l.now()
+	err := l.store.Write(ctx, func(tx *store.Tx) error {
 		// An account is locked to the end: what need not wait for it goes before.
 		if err := steps(ctx, tx, also); err != nil {
 			return err
 		}
-		if l.store.Postgres() != nil {
-			return takePlace(ctx, tx, a, s, l.holder(s), now)
+		if len(all) > 1 && l.store.Postgres() != nil {
+			return takePlaces(ctx, tx, all, now)
 		}
-		if err := room(ctx, tx, a, now); err != nil {
-			return err
+		for _, r := range all {
+			if err := l.reserve(ctx, tx, r.Account, r.Submission, now); err != nil {
+				return err
+			}
 		}
-		return accept(ctx, tx, a, s, l.holder(s), now)
+		return nil
 	})
 	if err != nil {
 		return fmt.Errorf("reserve a scan: %w", err)

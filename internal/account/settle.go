@@ -24,16 +24,10 @@ func (l *Ledger) finish(ctx context.Context, fn ending) error {
 // the period it was reserved in, in one transaction. Settling again changes
 // and counts nothing, and returns what the first call stored. The error is
 // ErrNotFound for an id that was never reserved or was released, and ErrFailed
-// for one that has failed. It does its work even when ctx is cancelled. What also
-// does becomes true with the outcome or not at all.
-func (l *Ledger) Settle(ctx context.Context, id string, o Outcome, also ...Step) (Detection, error) {
+// for one that has failed. It does its work even when ctx is cancelled.
+func (l *Ledger) Settle(ctx context.Context, id string, o Outcome) (Detection, error) {
 	var d Detection
-	err := l.finish(ctx, func(ctx context.Context, tx *store.Tx) error {
-		// What others wait for to be counted is done last.
-		if err := steps(ctx, tx, also); err != nil {
-			return err
-		}
-		var err error
+	err := l.finish(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
 		d, err = l.settle(ctx, tx, id, o)
 		return err
 	})
@@ -41,6 +35,52 @@ func (l *Ledger) Settle(ctx context.Context, id string, o Outcome, also ...Step)
 		return Detection{}, fmt.Errorf("settle %s: %w", id, err)
 	}
 	return d, nil
+}
+
+// Ended is what came of the analysis of a detection.
+type Ended struct {
+	ID      string
+	Outcome Outcome
+}
+
+// SettleAll is Settle for several detections in one transaction: all of them are
+// settled or none is, and the error is one of theirs. What also does becomes true
+// with them or not at all. Several do not wait for long for a row that another
+// process has locked: then the error says so, and each should be settled alone.
+func (l *Ledger) SettleAll(ctx context.Context, all []Ended, also ...Step) error {
+	err := l.finish(ctx, func(ctx context.Context, tx *store.Tx) error {
+		// What others wait for to be counted is done last.
+		if err := steps(ctx, tx, also); err != nil {
+			return err
+		}
+		return l.settleAll(ctx, tx, all)
+	})
+	if err != nil {
+		return fmt.Errorf("settle %s: %w", named(all), err)
+	}
+	return nil
+}
+
+func (l *Ledger) settleAll(ctx context.Context, tx *store.Tx, all []Ended) (err error) {
+	if len(all) > 1 && l.store.Postgres() != nil {
+		if all, err = settleTogether(ctx, tx, all, l.now()); err != nil {
+			return err
+		}
+	}
+	for _, e := range all {
+		if _, err := l.settle(ctx, tx, e.ID, e.Outcome); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// named is what an error calls them.
+func named(all []Ended) string {
+	if len(all) == 1 {
+		return all[0].ID
+	}
+	return fmt.Sprintf("%d detections", len(all))
 }
 
 func (l *Ledger) settle(ctx context.Context, tx *store.Tx, id string, o Outcome) (Detection, error) {

@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"fmt"
 	"log/slog"
+	"slices"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/riverqueue/river"
@@ -12,6 +14,7 @@ import (
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 	"github.com/riverqueue/river/riverdriver/riversqlite"
 	"github.com/riverqueue/river/rivermigrate"
+	"github.com/riverqueue/river/rivertype"
 
 	"deepfaked/internal/store"
 )
@@ -21,10 +24,10 @@ type queue interface {
 	Start(ctx context.Context) error
 	Stop(ctx context.Context) error
 	StopAndCancel(ctx context.Context) error
-	// insert and complete do so in the books' transaction. The context of complete
-	// is the one that the job was given.
-	insert(ctx context.Context, tx *store.Tx, d detection) error
-	complete(ctx context.Context, tx *store.Tx, j *river.Job[detection]) error
+	// insert and complete do so in the books' transaction. A job that does not run
+	// is not completed, which is no error.
+	insert(ctx context.Context, tx *store.Tx, all []detection) error
+	complete(ctx context.Context, tx *store.Tx, ids ...int64) error
 }
 
 // client is a queue whose driver knows transactions as T.
@@ -34,16 +37,31 @@ type client[D riverdriver.Driver[T], T any] struct {
 	within func(tx *store.Tx, do func(T) error) error
 }
 
-func (c *client[D, T]) insert(ctx context.Context, tx *store.Tx, d detection) error {
+func (c *client[D, T]) insert(ctx context.Context, tx *store.Tx, all []detection) error {
+	jobs := make([]river.InsertManyParams, len(all))
+	for i, d := range all {
+		jobs[i].Args = d
+	}
 	return c.within(tx, func(tx T) error {
-		_, err := c.InsertTx(ctx, tx, d, nil)
+		_, err := c.InsertManyTx(ctx, tx, jobs)
 		return err
 	})
 }
 
-func (c *client[D, T]) complete(ctx context.Context, tx *store.Tx, j *river.Job[detection]) error {
+// complete is river.JobCompleteTx for several jobs at once.
+func (c *client[D, T]) complete(ctx context.Context, tx *store.Tx, ids ...int64) error {
+	n, now := len(ids), time.Now().UTC()
 	return c.within(tx, func(tx T) error {
-		_, err := river.JobCompleteTx[D](ctx, tx, j)
+		_, err := c.Driver().UnwrapExecutor(tx).JobSetStateIfRunningMany(ctx, &riverdriver.JobSetStateIfRunningManyParams{
+			ID:              ids,
+			Attempt:         make([]*int, n),
+			ErrData:         make([][]byte, n),
+			FinalizedAt:     slices.Repeat([]*time.Time{&now}, n),
+			MetadataDoMerge: make([]bool, n),
+			MetadataUpdates: make([][]byte, n),
+			ScheduledAt:     make([]*time.Time, n),
+			State:           slices.Repeat([]rivertype.JobState{rivertype.JobStateCompleted}, n),
+		})
 		return err
 	})
 }

@@ -13,11 +13,11 @@ import (
 )
 
 // Books hold what becomes of a job. What a step does becomes true together with
-// the entry or not at all; Settle and Fail do their work even when ctx is
+// the entries or not at all; SettleAll and Fail do their work even when ctx is
 // cancelled.
 type Books interface {
-	Reserve(ctx context.Context, a account.Account, s account.Submission, also ...account.Step) error
-	Settle(ctx context.Context, id string, o account.Outcome, also ...account.Step) (account.Detection, error)
+	ReserveAll(ctx context.Context, all []account.Request, also ...account.Step) error
+	SettleAll(ctx context.Context, all []account.Ended, also ...account.Step) error
 	Fail(ctx context.Context, id, message string, also ...account.Step) error
 }
 
@@ -53,6 +53,8 @@ type Runner struct {
 	words    words
 	bell     bell
 	left     leftovers
+	accepts  *gather[accepted]
+	settles  *gather[settled]
 	started  atomic.Bool
 	closed   atomic.Bool
 	stopping atomic.Bool // jobs are being cut short
@@ -69,6 +71,11 @@ func New(ctx context.Context, deps Deps, opts Options) (*Runner, error) {
 		return nil, err
 	}
 	r := &Runner{deps: deps, opts: opts, words: wordsOf(deps.Store), bell: newBell()}
+	turns := 1 // as many as there are writers
+	if deps.Store.Postgres() != nil {
+		turns = 2 // one runs statements while the other waits for the disk
+	}
+	r.accepts, r.settles = newGather(turns, together, r.reserve), newGather(turns, together, r.settleAll)
 	if err := Migrate(ctx, deps.Store); err != nil {
 		return nil, err
 	}
@@ -90,7 +97,7 @@ func (r *Runner) Submit(ctx context.Context, a account.Account, s account.Submis
 	if err := r.deps.Uploads.Park(ctx, t.ID, t.File); err != nil {
 		return err
 	}
-	err := r.deps.Books.Reserve(ctx, a, s, func(ctx context.Context, tx *store.Tx) error { return r.insert(ctx, tx, t) })
+	err := r.accepts.do(ctx, accepted{account.Request{Account: a, Submission: s}, newDetection(t)})
 	if err != nil {
 		return errors.Join(err, r.discard(ctx, t.ID))
 	}
@@ -98,22 +105,40 @@ func (r *Runner) Submit(ctx context.Context, a account.Account, s account.Submis
 	return nil
 }
 
+// together is how many jobs are accepted in a transaction, or settled, at the most.
+const together = 32
+
+// accepted is a job whose upload is on disk.
+type accepted struct {
+	request account.Request
+	job     detection
+}
+
+// reserve writes down jobs and their places in one transaction.
+func (r *Runner) reserve(ctx context.Context, all []accepted) error {
+	requests, jobs := make([]account.Request, len(all)), make([]detection, len(all))
+	for i, a := range all {
+		requests[i], jobs[i] = a.request, a.job
+	}
+	return r.deps.Books.ReserveAll(ctx, requests, func(ctx context.Context, tx *store.Tx) error { return r.insert(ctx, tx, jobs) })
+}
+
 // countWaiting counts the jobs that wait, up to $1.
 const countWaiting = `
 	SELECT count(*) FROM (
 	  SELECT 1 FROM river_job WHERE state IN ('available', 'retryable', 'scheduled') LIMIT $1) AS waiting`
 
-// insert queues t unless the queue is full.
-func (r *Runner) insert(ctx context.Context, tx *store.Tx, t Task) error {
+// insert queues jobs unless the queue has no room for all of them.
+func (r *Runner) insert(ctx context.Context, tx *store.Tx, jobs []detection) error {
 	n := 0
 	err := tx.QueryRowContext(ctx, countWaiting, r.opts.Queue).Scan(&n)
 	if err != nil {
 		return fmt.Errorf("count the jobs that wait: %w", err)
 	}
-	if n >= r.opts.Queue {
+	if n+len(jobs) > r.opts.Queue {
 		return &inference.SaturatedError{RetryAfter: r.opts.RetryAfter}
 	}
-	if err := r.queue.insert(ctx, tx, newDetection(t)); err != nil {
+	if err := r.queue.insert(ctx, tx, jobs); err != nil {
 		return fmt.Errorf("queue a job: %w", err)
 	}
 	return nil

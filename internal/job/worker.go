@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/riverqueue/river"
-	"github.com/riverqueue/river/rivertype"
 
 	"deepfaked/inference"
 	"deepfaked/internal/account"
@@ -94,11 +93,26 @@ func (r *Runner) judge(ctx context.Context, t Task) (o account.Outcome, err erro
 	return Judge(ctx, r.deps.Detector, t, inference.Background)
 }
 
+// settled is a job with its outcome.
+type settled struct {
+	job     int64
+	outcome account.Ended
+}
+
 // settle stores the outcome and ends the job in one transaction, so that it is
 // counted once however often it was tried.
 func (r *Runner) settle(ctx context.Context, j *river.Job[detection], o account.Outcome) error {
-	_, err := r.deps.Books.Settle(ctx, j.Args.ID, o, r.ended(ctx, j))
+	err := r.settles.do(context.WithoutCancel(ctx), settled{j.ID, account.Ended{ID: j.Args.ID, Outcome: o}})
 	return r.conclude(ctx, j.Args.ID, err)
+}
+
+// settleAll does so for several jobs, or for none.
+func (r *Runner) settleAll(ctx context.Context, all []settled) error {
+	jobs, outcomes := make([]int64, len(all)), make([]account.Ended, len(all))
+	for i, s := range all {
+		jobs[i], outcomes[i] = s.job, s.outcome
+	}
+	return r.deps.Books.SettleAll(ctx, outcomes, r.ended(jobs...))
 }
 
 // fail tells the client why, and ends the job.
@@ -112,7 +126,7 @@ func (r *Runner) fail(ctx context.Context, j *river.Job[detection], err error) e
 			return err
 		}
 		return r.decides(ctx, tx, j)
-	}, r.ended(ctx, j))
+	}, r.ended(j.ID))
 	if errors.Is(failed, account.ErrSuperseded) {
 		return r.superseded(j, err)
 	}
@@ -120,17 +134,15 @@ func (r *Runner) fail(ctx context.Context, j *river.Job[detection], err error) e
 	return r.conclude(ctx, j.Args.ID, failed)
 }
 
-// ended ends the job in the transaction of its result. The ledger may repeat that
-// much later, when the job is no longer running: then it will be run again, and
-// find its result there.
-func (r *Runner) ended(ctx context.Context, j *river.Job[detection]) account.Step {
-	ctx = context.WithoutCancel(ctx) // it knows the queue
-	return func(_ context.Context, tx *store.Tx) error {
-		err := r.queue.complete(ctx, tx, j)
-		if errors.Is(err, rivertype.ErrNotFound) {
-			return nil
+// ended ends jobs in the transaction of their results. The ledger may repeat that
+// much later, when a job is no longer running: then it will be run again, and find
+// its result there.
+func (r *Runner) ended(jobs ...int64) account.Step {
+	return func(ctx context.Context, tx *store.Tx) error {
+		if err := r.queue.complete(ctx, tx, jobs...); err != nil {
+			return fmt.Errorf("end the job: %w", err)
 		}
-		return err
+		return nil
 	}
 }
 

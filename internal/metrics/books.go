@@ -42,6 +42,16 @@ func (b *Books) wrote(began time.Time, event Event, err error) {
 	b.metrics.quota.WithLabelValues(string(event)).Inc()
 }
 
+// wroteAll counts n that went together; each took as long as all.
+func (b *Books) wroteAll(n int, began time.Time, event Event, err error) {
+	if n > 1 && err != nil {
+		return
+	}
+	for range n {
+		b.wrote(began, event, err)
+	}
+}
+
 func refusal(err error) Event {
 	var daily *account.LimitError
 	switch {
@@ -63,19 +73,36 @@ func (b *Books) Check(ctx context.Context, a account.Account) error {
 }
 
 // Reserve is the ledger's.
-func (b *Books) Reserve(ctx context.Context, a account.Account, s account.Submission, also ...account.Step) error {
+func (b *Books) Reserve(ctx context.Context, a account.Account, s account.Submission) error {
 	began := time.Now()
-	err := b.Ledger.Reserve(ctx, a, s, also...)
+	err := b.Ledger.Reserve(ctx, a, s)
 	b.wrote(began, Reserved, err)
 	return err
 }
 
 // Settle is the ledger's.
-func (b *Books) Settle(ctx context.Context, id string, o account.Outcome, also ...account.Step) (account.Detection, error) {
+func (b *Books) Settle(ctx context.Context, id string, o account.Outcome) (account.Detection, error) {
 	began := time.Now()
-	d, err := b.Ledger.Settle(ctx, id, o, also...)
+	d, err := b.Ledger.Settle(ctx, id, o)
 	b.wrote(began, Counted, err)
 	return d, err
+}
+
+// ReserveAll is the ledger's. Several that are refused are each tried alone, and
+// told of then.
+func (b *Books) ReserveAll(ctx context.Context, all []account.Request, also ...account.Step) error {
+	began := time.Now()
+	err := b.Ledger.ReserveAll(ctx, all, also...)
+	b.wroteAll(len(all), began, Reserved, err)
+	return err
+}
+
+// SettleAll is the ledger's, told of like ReserveAll.
+func (b *Books) SettleAll(ctx context.Context, all []account.Ended, also ...account.Step) error {
+	began := time.Now()
+	err := b.Ledger.SettleAll(ctx, all, also...)
+	b.wroteAll(len(all), began, Counted, err)
+	return err
 }
 
 // Fail is the ledger's.

@@ -123,6 +123,8 @@ func openPCM(r io.ReaderAt, s wavSound, m *mixer) (monoReader, error) {
 
 // integers turns samples of width bytes into levels in [-1, 1]. The library does
 // so as well, by a call of a reader and of a function for each sample.
+//
+//nolint:gosec // the bits are those of numbers with a sign
 func integers(levels []float64, raw []byte, width int) {
 	switch width {
 	case 1: // the only ones without a sign
