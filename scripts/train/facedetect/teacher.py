@@ -10,7 +10,8 @@ from onnx import numpy_helper
 FEATURES = "233"  # name in the published graph of what its first three stages leave, at stride 8
 # Parts of the network, and what they are called in the published graph.
 ORIGINS = {
-    "pooled": "backbone.model2.conv{}", "fine": "backbone.model3.conv{}", "middle": "backbone.model4.conv{}", "coarse": "backbone.model5.conv{}",
+    "pooled": "backbone.model2.conv{}", "fine": "backbone.model3.conv{}",
+    "middle": "backbone.model4.conv{}", "coarse": "backbone.model5.conv{}",
     "lateral": "neck.lateral_convs.{}", "last": "bbox_head.multi_level_share_convs.{}.0",
 }
 BEGIN = ("backbone.model0.conv2", "backbone.model1.conv1", "backbone.model1.conv2")
