@@ -91,7 +91,7 @@ train-speech: $(WORK)/venv/ready ## train the speech model on MEDIA, and MORE wh
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(<D)/bin/python scripts/train/speech/run.py --data '$(MEDIA)' $(if $(MORE),--more '$(MORE)') --weights '$(WEIGHTS)' --work '$(WORK)/speech' --out models/builtin/speech
 
 train-test: $(WORK)/venv/convert ## test the scripts that gather, train and convert
-	cd scripts/train && $(abspath $(<D))/bin/python -m unittest discover -p 'test_*.py' -t .
+	cd scripts/train && WEIGHTS='$(abspath $(WEIGHTS))' $(abspath $(<D))/bin/python -m unittest discover -p 'test_*.py' -t .
 	cd scripts && WEIGHTS='$(abspath $(WEIGHTS))' MEDIA='$(abspath $(MEDIA))' $(abspath $(<D))/bin/python -m unittest discover -s convert -p 'test_*.py' -t .
 
 convert-measure: $(WORK)/venv/convert ## measure the published detectors in WEIGHTS on MEDIA: an hour

@@ -92,7 +92,8 @@ def row(name, pairs, labels=()):
     if not pairs:
         print(f"| {name} | 0 | | | |")
         return
-    ours, theirs = np.array(pairs).T
+    # Rounded, as what the limits make equal is to count as equal.
+    ours, theirs = np.array(pairs).round(9).T
     off, auc = np.abs(ours - theirs), ""
     if len(set(labels)) == 2:
         auc = f"{roc_auc_score(labels, ours):.4f} / {roc_auc_score(labels, theirs):.4f}"
@@ -154,8 +155,8 @@ def compare_faces(options):
     same, own, labels, there = [], [], [], 0
 
     def judge(pixels, box):
-        """The model's log-odds of one face."""
-        return model.log_odds(faces.face_crop(pixels, box, faces.SIZE)[None])
+        """The model's log-odds of one face, within its limits as those of the service's pieces are."""
+        return np.clip(model.log_odds(faces.face_crop(pixels, box, faces.SIZE)[None]), *model.card["calibration"]["limits"])
 
     for item, finding in zip(items, service(options.program, [i.path for i in items], "face-manipulation"), strict=True):
         pixels = seen(item.path)

@@ -1,82 +1,82 @@
-"""The network: 48 numbers of each 4×4 block, then separable convolutions down to strides 16, 32 and 64."""
-
-import math
+"""The network: YuNet's stages, the costliest of them at half the side, without its finest stride and its landmarks."""
 
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
 
-STRIDES = (16, 32, 64)
+STRIDES = (16, 32)
 ROWS = 64
+BELOW = 30.0  # by which a cell's logit is lowered that a neighbour exceeds
 FARTHEST = 4.0  # of an extent, in powers of e times the stride
+FIRST, WIDTH = 16, 64  # channels of the beginning, and of everything from stride 8 on
 
 
-def unit(inputs, outputs, side, groups=1, stride=1, active=True):
-    """Convolution, batch norm and, if active, ReLU."""
-    layers = [nn.Conv2d(inputs, outputs, side, stride, side // 2, groups=groups, bias=False)]
-    layers.append(nn.BatchNorm2d(outputs))
-    return nn.Sequential(*layers, *([nn.ReLU()] if active else []))
+class Pair(nn.Module):
+    """YuNet's unit: pointwise, then depthwise."""
 
-
-class Block(nn.Module):
-    """Depthwise, then pointwise; added to its input where the shapes agree."""
-
-    def __init__(self, inputs, outputs, side=3, stride=1):
+    def __init__(self, inputs, outputs, active=True):
         super().__init__()
-        self.depthwise = unit(inputs, inputs, side, inputs, stride)
-        self.pointwise = unit(inputs, outputs, 1, active=False)
-        self.added = stride == 1 and inputs == outputs
+        self.pointwise = nn.Conv2d(inputs, outputs, 1)
+        self.depthwise = nn.Conv2d(outputs, outputs, 3, 1, 1, groups=outputs)
+        self.active = active
 
     def forward(self, values):
         """The features of the next layer."""
-        result = self.pointwise(self.depthwise(values))
-        return F.relu(result + values if self.added else result)
+        result = self.depthwise(self.pointwise(values))
+        return F.relu(result) if self.active else result
 
 
-class Network(nn.Module):
-    """Blocks of 4×4 RGB pixels, N×H×W×48, 0 to 255, to N×cells×5: logit, centre, extent."""
+class Begin(nn.Module):
+    """Pixels to features at stride 4."""
 
     def __init__(self):
         super().__init__()
-        self.stem = nn.Linear(48, 24)
-        self.fine = nn.Sequential(Block(24, 48, 3, 2), Block(48, 48), Block(48, 48))
-        self.middle = nn.Sequential(Block(48, 64, 3, 2), Block(64, 64), Block(64, 64), Block(64, 64))
-        self.coarse = nn.Sequential(Block(64, 64, 3, 2), Block(64, 64, 5), Block(64, 64, 5))
-        self.widest = nn.Sequential(Block(64, 64, 3, 2), Block(64, 64, 5))
-        self.down = unit(64, 64, 1, active=False)
-        self.last = Block(64, 64)
-        self.heads = nn.ModuleList([nn.Conv2d(64, 5, 1) for _ in STRIDES])
-        for last in self.heads:
-            nn.init.normal_(last.weight, std=0.01)
-            nn.init.zeros_(last.bias)
-            nn.init.constant_(last.bias[:1], -math.log(99))
-            nn.init.constant_(last.bias[3:], math.log(3))
+        # 3×3 pixels by steps of 2, the colours of a row beside each other as they come: nothing is to be rearranged.
+        self.pixels = nn.Conv2d(1, FIRST, (3, 9), (2, 6), (1, 3))
+        self.units = nn.ModuleList([Pair(FIRST, FIRST), Pair(FIRST, FIRST), Pair(FIRST, WIDTH)])
 
-    def forward(self, blocks):
+    def forward(self, pixels):
+        """N×H×W×3 of bytes to N×WIDTH×H/4×W/4."""
+        rows = pixels.float().flatten(2).unsqueeze(1)
+        first = self.units[0](F.relu(self.pixels(rows)))
+        return self.units[2](self.units[1](F.max_pool2d(first, 2)))
+
+
+class Network(nn.Module):
+    """N×H×W×3 of bytes, RGB, to logit, centre and extent of each cell."""
+
+    def __init__(self):
+        super().__init__()
+        self.begin = Begin()
+        # YuNet has the first of these stages before the pooling to stride 8, where it is more than a third of all work.
+        self.pooled, self.fine, self.middle, self.coarse = (
+            nn.Sequential(Pair(WIDTH, WIDTH), Pair(WIDTH, WIDTH)) for _ in range(4)
+        )
+        self.lateral, self.last = (nn.ModuleList([Pair(WIDTH, WIDTH) for _ in STRIDES]) for _ in range(2))
+        # Class, objectness, centre, extent.
+        self.heads = nn.ModuleList([Pair(WIDTH, 6, active=False) for _ in STRIDES])
+
+    def features(self, pixels):
+        """Features at stride 8, N×WIDTH×H/8×W/8."""
+        return self.pooled(F.max_pool2d(self.begin(pixels), 2))
+
+    def forward(self, pixels):
         """One tensor a stride, N×5×H×W."""
-        # The scaling to [-1, 1] is folded into the weights: it would cost as much as the layer.
-        weight = self.stem.weight / 127.5
-        bias = self.stem.bias - self.stem.weight.sum(1)
-        first = F.relu(F.linear(blocks, weight, bias)).permute(0, 3, 1, 2)
-        middle = self.middle(self.fine(first))
-        coarse = self.coarse(middle)
-        widest = self.widest(coarse)
-        coarse = F.relu(coarse + F.interpolate(self.down(widest), scale_factor=2.0, mode="nearest"))
-        middle = F.relu(middle + F.interpolate(self.down(coarse), scale_factor=2.0, mode="nearest"))
-        return [head(self.last(values)) for head, values in zip(self.heads, (middle, coarse, widest))]
+        middle = self.middle(F.max_pool2d(self.fine(self.features(pixels)), 2))
+        coarse = self.lateral[1](self.coarse(F.max_pool2d(middle, 2)))
+        middle = self.lateral[0](middle + F.interpolate(coarse, scale_factor=2.0, mode="nearest"))
+        found = [head(last(values)) for head, last, values in zip(self.heads, self.last, (middle, coarse))]
+        return [torch.cat([(v[:, :1] + v[:, 1:2]) / 2, v[:, 2:]], 1) for v in found]
 
 
-def patches(pixels):
-    """N×H×W×3 of bytes to N×H/4×W/4×48, 0 to 255."""
-    height, width = pixels.shape[1] // 4, pixels.shape[2] // 4
-    blocks = pixels.reshape(-1, height, 4, width, 12).transpose(2, 3).reshape(-1, height, width, 48)
-    return blocks.float()
-
-
-def cells(stride, height, width):
-    """The centre of each cell in pixels, cells×2."""
-    y, x = torch.meshgrid(torch.arange(height), torch.arange(width), indexing="ij")
-    return (torch.stack([x, y], -1).reshape(-1, 2).float() + 0.5) * stride
+def peaks(outputs):
+    """The same, with only the surest of nine neighbours left: one face's many cells would crowd out other faces."""
+    found = []
+    for values in outputs:
+        logit = values[:, :1]
+        lower = (logit < F.max_pool2d(logit, 3, 1, 1)).float() * BELOW
+        found.append(torch.cat([logit - lower, values[:, 1:]], 1))
+    return found
 
 
 def boxes(outputs):
@@ -85,8 +85,8 @@ def boxes(outputs):
     for stride, values in zip(STRIDES, outputs):
         logit, across, down = values[:, 0], values[:, 1], values[:, 2]
         # Offsets by axis rather than by cell: as constants of the graph those would take 17 kB.
-        x = (across + (torch.arange(values.shape[3]) + 0.5)) * stride
-        y = (down + (torch.arange(values.shape[2]) + 0.5)[:, None]) * stride
+        x = (across + torch.arange(values.shape[3])) * stride
+        y = (down + torch.arange(values.shape[2])[:, None]) * stride
         half = torch.exp(torch.clamp(values[:, 3:], max=FARTHEST)) * (stride / 2)
         width, height = half[:, 0], half[:, 1]
         found.append(torch.stack([logit, x - width, y - height, x + width, y + height], -1).flatten(1, 2))
@@ -102,6 +102,6 @@ class Served(nn.Module):
 
     def forward(self, pixels):
         """The rows of highest logit."""
-        rows = boxes(self.network(patches(pixels)))
+        rows = boxes(peaks(self.network(pixels)))
         order = torch.topk(rows[..., 0], ROWS, 1).indices
         return torch.gather(rows, 1, order.unsqueeze(-1).expand(-1, -1, 5))

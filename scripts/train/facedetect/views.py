@@ -2,13 +2,14 @@
 
 import cv2
 import numpy as np
-from faces import GREY, SMALLEST, SURE, certain, longer
+from faces import GREY, SMALLEST, certain, longer
 from vision.augment import recompress, scale, tone
 
 WHOLE = 0.25  # share of the views that show a picture as it is judged, at the top left
-SEEN, GONE = 0.6, 0.1  # share of a face that must be seen for it to count, and below which it is no face
-UNSURE = 0.5  # the score of what is neither right nor wrong
+FREE, FILLED = 0.25, 0.7  # a picture that leaves more than this share of the view lies on another one this often
+LEAST = 0.75  # of SMALLEST: how small a face is drawn, as those that just count must be learned well
 MARGIN = 0.35  # of the longer side of a face, kept about it when it is pasted
+CROWD, CROWDED = 0.25, 96  # share of the views with pasted faces that have many, and how large those are at most
 
 
 class Views:
@@ -26,43 +27,44 @@ class Views:
         return pool[random.choice(len(pool), p=self.chances[which])]
 
     def view(self, random, side):
-        """Pixels side×side×3 and boxes, rows of x0, y0, x1, y1, score."""
-        picture = self.draw(random, int(random.rand() >= self.shares[0]))
-        pixels, boxes = placed(picture.pixels, picture.boxes, random, side)
+        """Pixels, side×side×3."""
+        pixels = np.full((side, side, 3), GREY, np.uint8)
+        over = self.placed(random, side)
+        if uncovered(*over, side) > FREE and random.rand() < FILLED:
+            put(pixels, *self.placed(random, side))
+        put(pixels, *over)
         if random.rand() < self.shares[1]:
-            for _ in range(random.randint(1, 4)):
-                pixels, boxes = self.pasted(pixels, boxes, random, side)
+            crowd = random.rand() < CROWD
+            for _ in range(random.randint(4, 11) if crowd else random.randint(1, 4)):
+                self.paste(pixels, random, CROWDED if crowd else 0.6 * side)
         if random.rand() < 0.5:
             pixels = np.ascontiguousarray(pixels[:, ::-1])
-            boxes = np.stack([side - boxes[:, 2], boxes[:, 1], side - boxes[:, 0], boxes[:, 3], boxes[:, 4]], 1)
-        return worn(pixels, random), boxes
+        return worn(pixels, random)
 
-    def pasted(self, pixels, boxes, random, side):
-        """With a face of another picture at a random place and size."""
-        other = self.draw(random, 0)
-        found = other.boxes
-        face = found[random.choice(np.flatnonzero(certain(found)))]
-        source = other.pixels
-        grow = MARGIN * longer(face[None])[0] * random.uniform(0.2, 1.2)
+    def placed(self, random, side):
+        """A picture and where it begins in the view."""
+        picture = self.draw(random, int(random.rand() >= self.shares[0]))
+        return placed(picture.pixels, picture.boxes, random, side)
+
+    def paste(self, pixels, random, largest):
+        """Puts a face of another picture at a random place, in a random size up to the largest."""
+        other, side = self.draw(random, 0), pixels.shape[0]
+        face = other.boxes[random.choice(np.flatnonzero(certain(other.boxes)))]
+        size = longer(face[None])[0]
+        grow = MARGIN * size * random.uniform(0.2, 1.2)
         left, top = np.maximum(0, face[:2] - grow).astype(int)
-        right, bottom = np.minimum(source.shape[1::-1], face[2:4] + grow).astype(int)
-        target = np.exp(random.uniform(np.log(SMALLEST), np.log(min(0.6 * side, 1.5 * longer(face[None])[0]))))
-        factor = target / longer(face[None])[0]
-        part = scale(np.ascontiguousarray(source[top:bottom, left:right]), factor, random)[:side, :side]
+        right, bottom = np.minimum(other.pixels.shape[1::-1], face[2:4] + grow).astype(int)
+        target = between(random, LEAST * SMALLEST, min(largest, 1.5 * size))
+        part = scale(np.ascontiguousarray(other.pixels[top:bottom, left:right]), target / size, random)[:side, :side]
         if random.rand() < 0.5:
             part = tone(part, random)
         y, x = (random.randint(0, side - v + 1) for v in part.shape[:2])
-        moved = np.concatenate([(found[:, :4] - [left, top, left, top]) * factor, found[:, 4:]], 1)
-        area = np.array([[0, 0, part.shape[1], part.shape[0]]])
-        moved = seen(moved, area[0, :4])
-        moved[:, :4] += [x, y, x, y]
-        # What the part hides of other faces makes them doubtful, or takes them away.
-        kept = boxes.copy()
-        hidden = covered(kept, np.array([x, y, x + part.shape[1], y + part.shape[0]]))
-        kept[hidden > 1 - SEEN, 4] = UNSURE
-        pixels = pixels.copy()
-        pixels[y : y + part.shape[0], x : x + part.shape[1]] = part
-        return pixels, np.concatenate([kept[hidden < 1 - GONE], moved])
+        put(pixels, part, x, y)
+
+
+def between(random, low, high):
+    """A number that is as likely in each factor of the range."""
+    return np.exp(random.uniform(np.log(low), np.log(high)))
 
 
 def chances(pictures):
@@ -71,21 +73,6 @@ def chances(pictures):
     size = {n: names.count(n) for n in set(names)}
     weights = np.array([size[n] ** -0.5 for n in names])
     return weights / weights.sum()
-
-
-def covered(boxes, window):
-    """The share of each box inside the window."""
-    corner, end = np.maximum(boxes[:, :2], window[:2]), np.minimum(boxes[:, 2:4], window[2:])
-    area = (boxes[:, 2:4] - boxes[:, :2]).prod(1)
-    return np.clip(end - corner, 0, None).prod(1) / np.maximum(area, 1e-6)
-
-
-def seen(boxes, window):
-    """The boxes less those outside the window; those half outside are doubtful."""
-    inside = covered(boxes, window)
-    boxes = boxes.copy()
-    boxes[inside < SEEN, 4] = np.minimum(boxes[inside < SEEN, 4], UNSURE)
-    return boxes[inside >= GONE]
 
 
 def placed(pixels, boxes, random, side):
@@ -97,28 +84,30 @@ def placed(pixels, boxes, random, side):
         factor, x, y = min(1.0, fit), 0, 0
     elif len(sure) and random.rand() < 0.85:
         face = boxes[random.choice(sure)]
-        size = longer(face[None])[0]
-        target = np.exp(random.uniform(np.log(SMALLEST), np.log(0.95 * side)))
-        factor = np.clip(target / size, 0.12, 1.8)
-        centre = (face[:2] + face[2:4]) / 2 * factor
-        x, y = centre - random.uniform(0.1, 0.9, 2) * side
+        target = between(random, LEAST * SMALLEST, 0.95 * side)
+        factor = np.clip(target / longer(face[None])[0], 0.12, 1.8)
+        x, y = (face[:2] + face[2:4]) / 2 * factor - random.uniform(0.1, 0.9, 2) * side
     else:
         factor = np.clip(random.uniform(0.5, 1.5) * random.choice([1.0, fit]), 0.12, 1.8)
         x, y = (random.uniform(min(0, v * factor - side), max(0, v * factor - side)) for v in (width, height))
     small = scale(pixels, factor, random)
-    factors = np.array([small.shape[1] / width, small.shape[0] / height] * 2)
     # Mostly the picture fills the view, or lies at its top left as in what is judged.
     if random.rand() < 0.8:
         x, y = (np.clip(v, 0, max(0, n - side)) for v, n in ((x, small.shape[1]), (y, small.shape[0])))
-    x, y = int(x), int(y)
-    canvas = np.full((side, side, 3), GREY, np.uint8)
-    left, top, right, bottom = max(0, x), max(0, y), min(small.shape[1], x + side), min(small.shape[0], y + side)
-    if right > left and bottom > top:
-        canvas[top - y : bottom - y, left - x : right - x] = small[top:bottom, left:right]
-    moved = np.concatenate([boxes[:, :4] * factors, boxes[:, 4:]], 1)
-    moved = seen(moved, np.array([left, top, right, bottom]))
-    moved[:, :4] -= [x, y, x, y]
-    return canvas, moved
+    return small, -int(x), -int(y)
+
+
+def uncovered(pixels, x, y, side):
+    """The share of the view that a picture beginning at x, y leaves over."""
+    width, height = (max(0, min(v + n, side) - max(v, 0)) for v, n in ((x, pixels.shape[1]), (y, pixels.shape[0])))
+    return 1 - width * height / side**2
+
+
+def put(canvas, pixels, x, y):
+    """Draws a picture that begins at x, y, which may lie outside, over the canvas."""
+    part = pixels[max(0, -y) : canvas.shape[0] - y, max(0, -x) : canvas.shape[1] - x]
+    x, y = max(0, x), max(0, y)
+    canvas[y : y + part.shape[0], x : x + part.shape[1]] = part
 
 
 def worn(pixels, random):
@@ -134,9 +123,4 @@ def worn(pixels, random):
     if random.rand() < 0.15:
         noise = random.normal(0, random.uniform(2, 12), pixels.shape[:2])[:, :, None]
         pixels = np.clip(pixels + noise, 0, 255).astype(np.uint8)
-    return recompress(pixels, random, 45, 97) if random.rand() < 0.4 else pixels
-
-
-def doubtful(boxes):
-    """Which boxes are neither right nor wrong: doubtful or small ones."""
-    return (boxes[:, 4] < SURE) | (longer(boxes) < SMALLEST)
+    return recompress(pixels, random, 40, 95) if random.rand() < 0.4 else pixels

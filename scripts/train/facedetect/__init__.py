@@ -1,0 +1,1 @@
+"""The face detector: run.py trains, measures and exports it."""
