@@ -83,6 +83,9 @@ func (s *Scheduler) cut(q *queue, batch []row) []row {
 			s.drop(q, e.ticket, err)
 			continue
 		}
+		if len(batch) > 0 && e.ticket.work.Extent != batch[0].ticket.work.Extent {
+			break
+		}
 		batch = append(batch, row{e.ticket, e.ticket.work.Rows - e.rows})
 		s.turns.take(e)
 		s.count(q, -1)

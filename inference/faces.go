@@ -19,7 +19,7 @@ func (d *Detector) faces(ctx context.Context, req Request, frames []preprocess.F
 		return nil, err
 	}
 	output, err := d.parts.Scheduler.Run(ctx, Work{
-		Model: d.finder.Name, Rows: len(views), Account: req.Account, Priority: req.Priority,
+		Model: d.finder.Name, Rows: len(views), Account: req.Account, Priority: req.Priority, Extent: views[0].Extent(),
 		Fill: func(i int, dst models.Row) { views[i].Fill(dst.U8, side) },
 	})
 	if err != nil {

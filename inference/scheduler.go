@@ -33,6 +33,10 @@ type Work struct {
 	Fill     func(row int, dst models.Row) // writes one row; called from a goroutine of the scheduler
 	Account  string                        // for fairness; may be empty
 	Priority Priority
+	// Extent names rows that may share a batch, 0 those that any may join: a model
+	// that leaves out what no row of its batch fills answers each row alike only
+	// among rows that fill as much.
+	Extent int
 }
 
 // Scheduler batches the rows of concurrent requests for each model. An idle

@@ -113,6 +113,31 @@ func TestRowsGatherWhileBusy(t *testing.T) {
 	})
 }
 
+// A picture's faces must not depend on whose picture is beside it: the finder leaves
+// out what no row of its batch fills, and the edge of that part moves its answers.
+func TestExtentsDoNotMix(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newSimulated(8, time.Second, 0)
+		s := setup(t, DefaultSchedulerOptions(), r)
+		var all sync.WaitGroup
+		for i, extent := range []int{9, 1, 1, 2, 2, 2, 1} { // the first keeps the executor busy
+			w := numbers(float32(i), float32(i))
+			w.Extent = extent
+			all.Go(func() {
+				if got, err := s.Run(t.Context(), w); err != nil || got[1] != float32(i) {
+					t.Errorf("%v, %v", got, err)
+				}
+			})
+			synctest.Wait()
+		}
+		all.Wait()
+		if got := fmt.Sprint(r.batches); got != "[2 4 6 2]" {
+			t.Errorf("batches of %s rows, want [2 4 6 2]", got)
+		}
+	})
+}
+
 func TestIdleExecutorsShareTheRowsOfOneRequest(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -40,6 +40,14 @@ func Look(frame preprocess.Frame, side int) View {
 	return v
 }
 
+// cut is in what steps of pixels the built-in finder leaves out what a view does
+// not fill of its input.
+const cut = 128
+
+// Extent names how much of the input the view fills, as far as it matters to a
+// model that leaves out the rest. It is never 0.
+func (v View) Extent() int { return (v.width+cut-1)/cut<<16 | (v.height+cut-1)/cut }
+
 // halve writes the means of blocks of 2×2, several times as fast as the general
 // way: most frames need it.
 func halve(out, upper, lower []byte) {

@@ -64,6 +64,16 @@ class Served(unittest.TestCase):
         self.assertEqual(2, found[0, 0, 5, 5])
         self.assertLess(found[0, 0, 2, 3], -20)
 
+    def test_grey_is_not_searched(self):
+        """What the picture leaves over of the input is cut off, whatever else is in the batch."""
+        for sizes, wanted in ((((224, 224),), (256, 256)), (((360, 640),), (384, 640)), (((100, 300), (400, 90)), (512, 384)), (((20, 9),), (128, 128))):
+            rows = np.full((len(sizes), 640, 640, 3), network.GREY, np.uint8)
+            for row, (height, width) in zip(rows, sizes):
+                row[:height, :width] = noise(height, width)
+            self.assertEqual(wanted, tuple(network.filled(torch.from_numpy(rows)).shape[1:3]))
+        empty = torch.full((1, 640, 640, 3), network.GREY, dtype=torch.uint8)
+        self.assertEqual((1, network.ROWS, 5), tuple(network.Served(network.Network().eval())(empty).shape))
+
     def test_rows_fall_by_logit(self):
         """There are as many rows as the service expects, the surest first."""
         torch.manual_seed(1)
