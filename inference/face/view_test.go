@@ -46,7 +46,9 @@ func TestLookFitsTheSide(t *testing.T) {
 
 func TestExtent(t *testing.T) {
 	t.Parallel()
-	alike := func(w, h, x, y int) bool { return Look(located(w, h), 640).Extent() == Look(located(x, y), 640).Extent() }
+	alike := func(w, h, x, y int) bool {
+		return Look(located(w, h), 640).Extent() == Look(located(x, y), 640).Extent()
+	}
 	if !alike(1280, 720, 640, 360) || !alike(200, 200, 129, 256) || alike(640, 360, 360, 640) || alike(640, 384, 640, 385) {
 		t.Error("views of one extent have different names, or such of different extents the same")
 	}
