@@ -30,3 +30,10 @@ func BenchmarkLook(b *testing.B) {
 		})
 	}
 }
+
+func BenchmarkFill(b *testing.B) {
+	v, dst := Look(located(224, 224), 640), make([]byte, 640*640*3)
+	for b.Loop() {
+		v.Fill(dst, 640)
+	}
+}

@@ -1,9 +1,16 @@
 package face
 
-import "deepfaked/preprocess"
+import (
+	"bytes"
+
+	"deepfaked/preprocess"
+)
 
 // backdrop is what surrounds a view in the input of a model that finds faces.
 const backdrop = 128
+
+// grey is to be copied from: several times as fast as a loop over bytes.
+var grey = bytes.Repeat([]byte{backdrop}, 4096)
 
 // View is a frame as a model that finds faces is shown it.
 type View struct {
@@ -86,8 +93,8 @@ func (v View) Fill(dst []byte, side int) {
 		if y < v.height {
 			row = row[copy(row, v.pix[y*v.width*3:][:v.width*3]):]
 		}
-		for i := range row {
-			row[i] = backdrop
+		for len(row) > 0 {
+			row = row[copy(row, grey):]
 		}
 	}
 }
