@@ -45,25 +45,33 @@ func takePlace(tx *store.Tx, a Account, s Submission, holder sql.NullString, now
 
 // settleAtOnce completes a detection that is processing, and reports whether it
 // was.
-func settleAtOnce(ctx context.Context, tx *store.Tx, d *Detection) (bool, error) {
+func settleAtOnce(ctx context.Context, tx *store.Tx, d *Detection) (was bool, err error) {
 	var created int64
-	err := tx.QueryRowContext(ctx, `
-		WITH stored AS (
-		  UPDATE detections SET state = 'complete', kind = $1, verdict = $2, confidence = $3, report = $4, completed_at = $5
-		  WHERE id = $6 AND state = 'processing' RETURNING id, mode, sensitivity, created_at),
-		released AS (
-		  DELETE FROM reservations WHERE detection_id IN (SELECT id FROM stored) RETURNING account_id, period),
-		counted AS (
-		  INSERT INTO scans (account_id, period, count) SELECT account_id, period, 1 FROM released
-		  ON CONFLICT (account_id, period) DO UPDATE SET count = scans.count + 1)
-		SELECT mode = 'async', sensitivity, created_at FROM stored`,
-		d.Kind, d.Verdict, d.Confidence, nullJSON(d.Report), micros(d.Completed), d.ID).Scan(&d.Async, &d.Sensitivity, &created)
-	if errors.Is(err, sql.ErrNoRows) {
-		return false, nil
-	}
-	if err != nil {
+	queued := tx.Queue(func(batch *pgx.Batch) {
+		batch.Queue(settleOne, d.Kind, d.Verdict, d.Confidence, nullJSON(d.Report), micros(d.Completed), d.ID).Query(func(rows pgx.Rows) error {
+			was = rows.Next()
+			if !was {
+				return rows.Err()
+			}
+			return rows.Scan(&d.Async, &d.Sensitivity, &created)
+		})
+	})
+	if err := errors.Join(queued, tx.Flush(ctx)); err != nil {
 		return false, fmt.Errorf("store the outcome: %w", err)
 	}
-	d.State, d.Created = Complete, fromMicros(created)
-	return true, nil
+	if was {
+		d.State, d.Created = Complete, fromMicros(created)
+	}
+	return was, nil
 }
+
+const settleOne = `
+	WITH stored AS (
+	  UPDATE detections SET state = 'complete', kind = $1, verdict = $2, confidence = $3, report = $4, completed_at = $5
+	  WHERE id = $6 AND state = 'processing' RETURNING id, mode, sensitivity, created_at),
+	released AS (
+	  DELETE FROM reservations WHERE detection_id IN (SELECT id FROM stored) RETURNING account_id, period),
+	counted AS (
+	  INSERT INTO scans (account_id, period, count) SELECT account_id, period, 1 FROM released
+	  ON CONFLICT (account_id, period) DO UPDATE SET count = scans.count + 1)
+	SELECT mode = 'async', sensitivity, created_at FROM stored`

@@ -18,7 +18,8 @@ import (
 const notForLong = `SET LOCAL lock_timeout = '250ms'`
 
 // reserveWith takes places for jobs along with the first statement of also, in one
-// way there and back.
+// way there and back: the account is locked to the end, and the more ways there are
+// until then, the longer its other clients wait.
 func (l *Ledger) reserveWith(ctx context.Context, tx *store.Tx, all []Request, also []Step, now time.Time) error {
 	var fits func() error
 	var err error
