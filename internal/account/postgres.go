@@ -16,12 +16,12 @@ import (
 // account is locked its other clients wait. What SQLite does in several statements
 // is therefore one here.
 
-// takePlace is room and accept: it locks the account, so that the next one counts
-// this place, and in the same way there and back accepts what there is room for.
-func takePlace(ctx context.Context, tx *store.Tx, a Account, s Submission, holder sql.NullString, now time.Time) error {
+// takePlace is room and accept, queued: it locks the account, so that the next one
+// counts this place, and accepts what there is room for. What it returns says
+// whether there was, once that has been run.
+func takePlace(tx *store.Tx, a Account, s Submission, holder sql.NullString, now time.Time) (fits func() error, err error) {
 	var submitted, taken int
-	err := tx.Postgres(func(tx pgx.Tx) error {
-		batch := &pgx.Batch{}
+	err = tx.Queue(func(batch *pgx.Batch) {
 		batch.Queue(`SELECT pg_advisory_xact_lock(hashtextextended($1, 0))`, a.ID)
 		// A statement of its own: it sees what was committed when it begins.
 		batch.Queue(`
@@ -37,39 +37,41 @@ func takePlace(ctx context.Context, tx *store.Tx, a Account, s Submission, holde
 			  INSERT INTO reservations (detection_id, account_id, period, process) SELECT $6, $1, $3, $10 FROM fits)
 			SELECT submitted, taken FROM room`,
 			a.ID, dayNumber(now), micros(a.Plan.PeriodStart(now, a.Created)), a.Plan.Daily, a.Plan.Scans,
-			s.ID, s.mode(), s.Sensitivity, micros(now), holder)
-		results := tx.SendBatch(ctx, batch)
-		_, locked := results.Exec()
-		read := results.QueryRow().Scan(&submitted, &taken)
-		return errors.Join(locked, read, results.Close())
+			s.ID, s.mode(), s.Sensitivity, micros(now), holder).
+			QueryRow(func(row pgx.Row) error { return row.Scan(&submitted, &taken) })
 	})
-	if err != nil {
-		return err
-	}
-	return a.Plan.fits(submitted, taken, now)
+	return func() error { return a.Plan.fits(submitted, taken, now) }, err
 }
 
 // settleAtOnce completes a detection that is processing, and reports whether it
 // was.
-func settleAtOnce(ctx context.Context, tx *store.Tx, d *Detection) (bool, error) {
+func settleAtOnce(ctx context.Context, tx *store.Tx, d *Detection) (was bool, err error) {
 	var created int64
-	err := tx.QueryRowContext(ctx, `
-		WITH stored AS (
-		  UPDATE detections SET state = 'complete', kind = $1, verdict = $2, confidence = $3, report = $4, completed_at = $5
-		  WHERE id = $6 AND state = 'processing' RETURNING id, mode, sensitivity, created_at),
-		released AS (
-		  DELETE FROM reservations WHERE detection_id IN (SELECT id FROM stored) RETURNING account_id, period),
-		counted AS (
-		  INSERT INTO scans (account_id, period, count) SELECT account_id, period, 1 FROM released
-		  ON CONFLICT (account_id, period) DO UPDATE SET count = scans.count + 1)
-		SELECT mode = 'async', sensitivity, created_at FROM stored`,
-		d.Kind, d.Verdict, d.Confidence, nullJSON(d.Report), micros(d.Completed), d.ID).Scan(&d.Async, &d.Sensitivity, &created)
-	if errors.Is(err, sql.ErrNoRows) {
-		return false, nil
-	}
-	if err != nil {
+	queued := tx.Queue(func(batch *pgx.Batch) {
+		batch.Queue(settleOne, d.Kind, d.Verdict, d.Confidence, nullJSON(d.Report), micros(d.Completed), d.ID).Query(func(rows pgx.Rows) error {
+			was = rows.Next()
+			if !was {
+				return rows.Err()
+			}
+			return rows.Scan(&d.Async, &d.Sensitivity, &created)
+		})
+	})
+	if err := errors.Join(queued, tx.Flush(ctx)); err != nil {
 		return false, fmt.Errorf("store the outcome: %w", err)
 	}
-	d.State, d.Created = Complete, fromMicros(created)
-	return true, nil
+	if was {
+		d.State, d.Created = Complete, fromMicros(created)
+	}
+	return was, nil
 }
+
+const settleOne = `
+	WITH stored AS (
+	  UPDATE detections SET state = 'complete', kind = $1, verdict = $2, confidence = $3, report = $4, completed_at = $5
+	  WHERE id = $6 AND state = 'processing' RETURNING id, mode, sensitivity, created_at),
+	released AS (
+	  DELETE FROM reservations WHERE detection_id IN (SELECT id FROM stored) RETURNING account_id, period),
+	counted AS (
+	  INSERT INTO scans (account_id, period, count) SELECT account_id, period, 1 FROM released
+	  ON CONFLICT (account_id, period) DO UPDATE SET count = scans.count + 1)
+	SELECT mode = 'async', sensitivity, created_at FROM stored`

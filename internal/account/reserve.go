@@ -43,7 +43,11 @@ func (l *Ledger) Reserve(ctx context.Context, a Account, s Submission) error {
 
 func (l *Ledger) reserve(ctx context.Context, tx *store.Tx, a Account, s Submission, now time.Time) error {
 	if l.store.Postgres() != nil {
-		return takePlace(ctx, tx, a, s, l.holder(s), now)
+		fits, err := takePlace(tx, a, s, l.holder(s), now)
+		if err := errors.Join(err, tx.Flush(ctx)); err != nil {
+			return err
+		}
+		return fits()
 	}
 	if err := room(ctx, tx, a, now); err != nil {
 		return err
@@ -69,12 +73,11 @@ var errTogether = errors.New("there is not enough room for all of the requests")
 func (l *Ledger) ReserveAll(ctx context.Context, all []Request, also ...Step) error {
 	now := l.now()
 	err := l.store.Write(ctx, func(tx *store.Tx) error {
-		// An account is locked to the end: what need not wait for it goes before.
+		if l.store.Postgres() != nil && len(all) > 0 {
+			return l.reserveWith(ctx, tx, all, also, now)
+		}
 		if err := steps(ctx, tx, also); err != nil {
 			return err
-		}
-		if len(all) > 1 && l.store.Postgres() != nil {
-			return takePlaces(ctx, tx, all, now)
 		}
 		for _, r := range all {
 			if err := l.reserve(ctx, tx, r.Account, r.Submission, now); err != nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -18,8 +17,31 @@ import (
 // up soon, and each waits alone.
 const notForLong = `SET LOCAL lock_timeout = '250ms'`
 
+// reserveWith takes places for jobs along with the first statement of also, in one
+// way there and back: the account is locked to the end, and the more ways there are
+// until then, the longer its other clients wait.
+func (l *Ledger) reserveWith(ctx context.Context, tx *store.Tx, all []Request, also []Step, now time.Time) error {
+	var fits func() error
+	var err error
+	if len(all) > 1 {
+		fits, err = takePlaces(tx, all, now)
+	} else {
+		fits, err = takePlace(tx, all[0].Account, all[0].Submission, l.holder(all[0].Submission), now)
+	}
+	if err != nil {
+		return err
+	}
+	if err := steps(ctx, tx, also); err != nil {
+		return err
+	}
+	if err := tx.Flush(ctx); err != nil {
+		return err
+	}
+	return fits()
+}
+
 // takePlaces is takePlace for several jobs, if there is room for all of them.
-func takePlaces(ctx context.Context, tx *store.Tx, all []Request, now time.Time) error {
+func takePlaces(tx *store.Tx, all []Request, now time.Time) (fits func() error, err error) {
 	n := len(all)
 	ids, accounts, sensitivities := make([]string, n), make([]string, n), make([]string, n)
 	periods, daily, scans := make([]int64, n), make([]int64, n), make([]int64, n)
@@ -27,19 +49,20 @@ func takePlaces(ctx context.Context, tx *store.Tx, all []Request, now time.Time)
 		ids[i], accounts[i], sensitivities[i] = r.Submission.ID, r.Account.ID, r.Submission.Sensitivity
 		periods[i], daily[i], scans[i] = micros(r.Account.Plan.PeriodStart(now, r.Account.Created)), int64(r.Account.Plan.Daily), int64(r.Account.Plan.Scans)
 	}
-	batch := &pgx.Batch{}
-	batch.Queue(notForLong)
 	locks := slices.Compact(slices.Sorted(slices.Values(accounts))) // in one order everywhere: nobody waits in a circle
-	batch.Queue(`SELECT pg_advisory_xact_lock(hashtextextended(id, 0)) FROM unnest($1::text[]) AS id`, locks)
-	batch.Queue(takeAll, ids, accounts, sensitivities, periods, daily, scans, dayNumber(now), micros(now))
 	var fit bool
-	if err := send(ctx, tx, batch, func(rows pgx.Rows) error { return rows.Scan(&fit) }); err != nil {
-		return err
-	}
-	if !fit {
-		return errTogether
-	}
-	return nil
+	err = tx.Queue(func(batch *pgx.Batch) {
+		batch.Queue(notForLong)
+		batch.Queue(`SELECT pg_advisory_xact_lock(hashtextextended(id, 0)) FROM unnest($1::text[]) AS id`, locks)
+		batch.Queue(takeAll, ids, accounts, sensitivities, periods, daily, scans, dayNumber(now), micros(now)).
+			QueryRow(func(row pgx.Row) error { return row.Scan(&fit) })
+	})
+	return func() error {
+		if !fit {
+			return errTogether
+		}
+		return nil
+	}, err
 }
 
 // takeAll accepts them and says whether there was room; without it the
@@ -74,16 +97,18 @@ func settleTogether(ctx context.Context, tx *store.Tx, all []Ended, now time.Tim
 		ids[i], kinds[i], verdicts[i], confidences[i] = e.ID, o.Kind, o.Verdict, o.Confidence
 		reports[i] = nullJSON(o.Report)
 	}
-	batch := &pgx.Batch{}
-	batch.Queue(notForLong)
-	batch.Queue(settleEach, ids, kinds, verdicts, confidences, reports, micros(now))
-	done := make(map[string]bool, n)
-	err := send(ctx, tx, batch, func(rows pgx.Rows) error {
-		var id string
-		defer func() { done[id] = true }()
-		return rows.Scan(&id)
+	var done []string
+	queued := tx.Queue(func(batch *pgx.Batch) {
+		batch.Queue(notForLong)
+		batch.Queue(settleEach, ids, kinds, verdicts, confidences, reports, micros(now)).Query(func(rows pgx.Rows) (err error) {
+			done, err = pgx.CollectRows(rows, pgx.RowTo[string])
+			return err
+		})
 	})
-	return slices.DeleteFunc(slices.Clone(all), func(e Ended) bool { return done[e.ID] }), err
+	if err := errors.Join(queued, tx.Flush(ctx)); err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(slices.Clone(all), func(e Ended) bool { return slices.Contains(done, e.ID) }), nil
 }
 
 const settleEach = `
@@ -98,28 +123,3 @@ const settleEach = `
 	  INSERT INTO scans (account_id, period, count) SELECT account_id, period, count(*) FROM released GROUP BY account_id, period ORDER BY account_id, period
 	  ON CONFLICT (account_id, period) DO UPDATE SET count = scans.count + excluded.count)
 	SELECT id FROM stored`
-
-// send runs what is queued in one way there and back, and gives the rows of the
-// last to read.
-func send(ctx context.Context, tx *store.Tx, batch *pgx.Batch, read func(pgx.Rows) error) error {
-	return tx.Postgres(func(tx pgx.Tx) (err error) {
-		results := tx.SendBatch(ctx, batch)
-		defer func() { err = errors.Join(err, results.Close()) }()
-		for range batch.Len() - 1 {
-			if _, err := results.Exec(); err != nil {
-				return err
-			}
-		}
-		rows, err := results.Query()
-		if err != nil {
-			return err
-		}
-		defer rows.Close()
-		for rows.Next() {
-			if err := read(rows); err != nil {
-				return fmt.Errorf("read what the statement returns: %w", err)
-			}
-		}
-		return rows.Err()
-	})
-}

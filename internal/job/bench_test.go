@@ -3,6 +3,7 @@ package job
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -152,13 +153,15 @@ func rigUp[D riverdriver.Driver[T], T any](b *testing.B, r *rig, d D, within fun
 }
 
 // accept measures one way to accept jobs, from several goroutines, and returns
-// the time of one. The queue is empty at the start, and those uploads are gone.
+// the time of one. The queue is empty at the start, no place is taken, and those
+// uploads are gone.
 func (r *rig) accept(b *testing.B, clients int, do func(context.Context, account.Account) error) time.Duration {
 	b.Helper()
 	const each = 100
 	check(b, r.books.Write(b.Context(), func(tx *store.Tx) error {
-		_, err := tx.ExecContext(b.Context(), `DELETE FROM river_job`)
-		return err
+		_, jobs := tx.ExecContext(b.Context(), `DELETE FROM river_job`)
+		_, places := tx.ExecContext(b.Context(), `DELETE FROM detections`)
+		return errors.Join(jobs, places)
 	}))
 	parked, err := r.spool.Parked(b.Context())
 	check(b, err)

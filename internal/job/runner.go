@@ -130,15 +130,19 @@ const countWaiting = `
 
 // insert queues jobs unless the queue has no room for all of them.
 func (r *Runner) insert(ctx context.Context, tx *store.Tx, jobs []detection) error {
-	n := 0
-	err := tx.QueryRowContext(ctx, countWaiting, r.opts.Queue).Scan(&n)
+	n := 0 // on PostgreSQL until the jobs are there: it is counted in the same way there and back
+	err := tx.Soon(ctx, &n, countWaiting, r.opts.Queue)
 	if err != nil {
 		return fmt.Errorf("count the jobs that wait: %w", err)
 	}
-	if n+len(jobs) > r.opts.Queue {
+	full := func() bool { return n+len(jobs) > r.opts.Queue }
+	if !full() {
+		err = r.queue.insert(ctx, tx, jobs)
+	}
+	if full() {
 		return &inference.SaturatedError{RetryAfter: r.opts.RetryAfter}
 	}
-	if err := r.queue.insert(ctx, tx, jobs); err != nil {
+	if err != nil {
 		return fmt.Errorf("queue a job: %w", err)
 	}
 	return nil

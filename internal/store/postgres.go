@@ -9,9 +9,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
-	"github.com/jackc/pgx/v5/stdlib"
 )
 
 // postgresEngine runs transactions of many processes next to each other.
@@ -27,7 +27,7 @@ func openPostgres(ctx context.Context, opts Options, history []migration) (*Stor
 	if err != nil {
 		return nil, fmt.Errorf("open the database: %w", err)
 	}
-	db := stdlib.OpenDBFromPool(pool)
+	db := openPool(pool)
 	s := &Store{
 		engine: &postgresEngine{db: db}, reader: db, pool: pool, lost: opts.Lost,
 		close: closing(db.Close, func() error { pool.Close(); return nil }),
@@ -115,16 +115,17 @@ func (e *postgresEngine) once(ctx context.Context, unsynced bool, fn func(*Tx) e
 		return fmt.Errorf("wait for a connection: %w", err)
 	}
 	defer func() { _ = conn.Close() }() // it waits for the transaction's end
-	tx, err := conn.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelReadCommitted})
+	begun, err := conn.BeginTx(ctx, nil)
 	if err != nil {
 		return fmt.Errorf("begin a transaction: %w", err)
 	}
+	tx := &Tx{tx: begun, conn: conn}
 	if unsynced {
-		if _, err := tx.ExecContext(ctx, "SET LOCAL synchronous_commit = off"); err != nil {
-			return errors.Join(fmt.Errorf("choose when to sync: %w", err), tx.Rollback())
+		if err := tx.Queue(func(b *pgx.Batch) { b.Queue("SET LOCAL synchronous_commit = off") }); err != nil {
+			return errors.Join(fmt.Errorf("choose when to sync: %w", err), begun.Rollback())
 		}
 	}
-	return finish(ctx, &Tx{tx: tx, conn: conn}, fn)
+	return finish(ctx, tx, fn)
 }
 
 // migratePostgres brings the schema forward under a lock that excludes others

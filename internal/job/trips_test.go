@@ -1,0 +1,106 @@
+package job
+
+import (
+	"bufio"
+	"encoding/binary"
+	"io"
+	"net"
+	"net/url"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"deepfaked/internal/account"
+)
+
+// Accepting is begun, checked, done and committed in two ways to PostgreSQL and
+// back, settling in three, for one job as for several; and what a synchronous
+// request takes and settles in two.
+func TestWaysThereAndBack(t *testing.T) {
+	t.Parallel()
+	w := onPostgres(t)
+	trips := &atomic.Int64{}
+	w.database = counting(t, w.database, trips)
+	f := enter(t, w)
+	runner, err := f.runner(t.Context(), good, options(0))
+	require.NoError(t, err)
+	for _, n := range []int{1, 5} {
+		least := map[string]int64{"accept": 99, "settle": 99, "take": 99, "count": 99} // the queue's notice now and then is one more
+		measured := func(what string, do func() error) {
+			before := trips.Load()
+			require.NoError(t, do())
+			least[what] = min(least[what], trips.Load()-before)
+		}
+		for range 20 {
+			all, ended := make([]accepted, n), make([]settled, n)
+			for i := range all {
+				id := account.NewDetectionID()
+				all[i] = accepted{account.Request{Account: f.account, Submission: account.Submission{ID: id, Async: true, Sensitivity: "strict"}}, detection{ID: id}}
+				ended[i] = settled{int64(i), account.Ended{ID: id, Outcome: account.Outcome{Kind: "image", Verdict: "real"}}}
+			}
+			measured("accept", func() error { return runner.reserve(t.Context(), all) })
+			measured("settle", func() error { return runner.settleAll(t.Context(), ended) })
+			now := account.Submission{ID: account.NewDetectionID(), Sensitivity: "strict"}
+			measured("take", func() error { return f.ledger.Reserve(t.Context(), f.account, now) })
+			measured("count", func() error {
+				_, err := f.ledger.Settle(t.Context(), now.ID, account.Outcome{Kind: "image", Verdict: "real"})
+				return err
+			})
+		}
+		assert.Equal(t, map[string]int64{"accept": 2, "settle": 3, "take": 2, "count": 2}, least, "jobs together: %d", n)
+	}
+}
+
+// counting puts a server in front of the database of an address that counts how
+// often that one has told a client that it is ready.
+func counting(t *testing.T, address string, ready *atomic.Int64) string {
+	t.Helper()
+	u, err := url.Parse(address)
+	require.NoError(t, err)
+	query := u.Query()
+	real := filepath.Join(query.Get("host"), ".s.PGSQL."+query.Get("port"))
+	dir := t.TempDir()
+	l, err := net.Listen("unix", filepath.Join(dir, ".s.PGSQL.5432"))
+	require.NoError(t, err)
+	var group sync.WaitGroup
+	t.Cleanup(func() { _ = l.Close(); group.Wait() })
+	group.Go(func() {
+		for {
+			client, err := l.Accept()
+			if err != nil {
+				return
+			}
+			server, err := net.Dial("unix", real)
+			if !assert.NoError(t, err) {
+				return
+			}
+			group.Go(func() { _, _ = io.Copy(server, client); _ = server.Close() })
+			group.Go(func() { relay(client, server, ready); _ = client.Close() })
+		}
+	})
+	query.Set("host", dir)
+	query.Set("port", "5432")
+	u.RawQuery = query.Encode()
+	return u.String()
+}
+
+// relay passes a server's messages on: a letter, and the length of the rest.
+func relay(client io.Writer, server io.Reader, ready *atomic.Int64) {
+	from := bufio.NewReader(server)
+	for {
+		head, err := from.Peek(5)
+		if err != nil {
+			return
+		}
+		if head[0] == 'Z' {
+			ready.Add(1)
+		}
+		if _, err := io.CopyN(client, from, int64(binary.BigEndian.Uint32(head[1:]))+1); err != nil {
+			return
+		}
+	}
+}
