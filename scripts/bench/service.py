@@ -108,7 +108,7 @@ class Service(Process):
             self.__exit__()
             raise
         address = self._said("listening")["address"]
-        runtime = self._said("ONNX Runtime loaded")
+        runtime = self._said("ONNX Runtime loaded") | self._chosen()
         self.settings = {k: runtime[k] for k in ("version", "provider", "sessions", "intra_op_threads")}
         self.target = Target(f"http://{address}", self.running.pid, key=key)
         return self
@@ -123,6 +123,11 @@ class Service(Process):
         headers["Authorization"] = f"Bearer {self.target.key}"
         with urllib.request.urlopen(urllib.request.Request(self.target.url + "/v1/detect", body, headers)) as answer:
             return json.loads(answer.read())
+
+    def _chosen(self):
+        """The sessions and threads that it measured to be best, where it was free to choose."""
+        lines = (json.loads(line) for line in self.log.read_text().splitlines() if '"cores measured"' in line)
+        return next(({k: m[k] for k in ("sessions", "intra_op_threads")} for m in lines if m["chosen"]), {})
 
     def _said(self, message):
         for line in self.log.read_text().splitlines():
