@@ -39,16 +39,24 @@ func decodeImage(src Source, out *Arena) (Found, error) {
 		return decodeAnimation(animated, src, out)
 	}
 	if src.Format == preprocess.JPEG {
-		if found, done, err := jpegFrame(data, src, out); done || err != nil {
-			return found, err
-		}
+		return decodeJPEG(data, src, out)
 	}
-	mat, err := still(data, src)
+	mat, turn, err := rawStill(data, src)
+	if err != nil {
+		return Found{}, err
+	}
+	return finish(mat, turn, lossless(src.Format, data), src.Limits, out)
+}
+
+// finish writes a picture as it is stored to a frame of out: upright, on white, in
+// canonical form. It takes mat over.
+func finish(mat gocv.Mat, turn orientation, lossless bool, limits preprocess.Limits, out *Arena) (Found, error) {
+	mat, err := still(mat, turn, limits)
 	if err != nil {
 		return Found{}, err
 	}
 	defer closeMat(&mat)
-	if err := canonical(mat, lossless(src.Format, data), src.Limits.Side, 0, out); err != nil {
+	if err := canonical(mat, lossless, limits.Side, 0, out); err != nil {
 		return Found{}, err
 	}
 	return Found{Kind: preprocess.Image, Width: mat.Cols(), Height: mat.Rows()}, nil
@@ -68,14 +76,10 @@ func takeApart(format preprocess.Format, data []byte) (*animation.Animation, err
 	}
 }
 
-// still decodes one picture, upright, in 8 bits of blue, green and red. The
-// caller closes it.
-func still(data []byte, src Source) (gocv.Mat, error) {
-	mat, turn, err := rawStill(data, src)
-	if err != nil {
-		return gocv.Mat{}, err
-	}
-	if err := checkPixels(mat.Cols(), mat.Rows(), src.Limits); err != nil {
+// still brings a stored picture to 8 bits of blue, green and red, upright. It takes
+// mat over, even when it fails; the caller closes the result.
+func still(mat gocv.Mat, turn orientation, limits preprocess.Limits) (gocv.Mat, error) {
+	if err := checkPixels(mat.Cols(), mat.Rows(), limits); err != nil {
 		closeMat(&mat)
 		return gocv.Mat{}, err
 	}
@@ -86,7 +90,8 @@ func still(data []byte, src Source) (gocv.Mat, error) {
 	return upright(flat, turn)
 }
 
-// rawStill decodes one picture as it is stored, and says how it is to be turned.
+// rawStill decodes one picture, of any format but JPEG, as it is stored, and says
+// how it is to be turned.
 func rawStill(data []byte, src Source) (gocv.Mat, orientation, error) {
 	switch src.Format {
 	case preprocess.HEIC:
@@ -94,9 +99,6 @@ func rawStill(data []byte, src Source) (gocv.Mat, orientation, error) {
 		return mat, asStored, err // libheif turns it itself
 	case preprocess.AVIF:
 		return decodeAVIF(data)
-	case preprocess.JPEG:
-		mat, err := decodeJPEG(data, src.Limits)
-		return mat, readOrientation(data, src.Format), err
 	case preprocess.TIFF:
 		turn := readOrientation(data, src.Format)
 		mat, err := decodeTIFF(data)

@@ -16,36 +16,42 @@ import (
 	"deepfaked/preprocess/internal/jfif"
 )
 
-// decodeJPEG decodes a JPEG file as it is stored.
-func decodeJPEG(data []byte, limits preprocess.Limits) (gocv.Mat, error) {
-	data, info, err := wholeJPEG(data, limits)
+// decodeJPEG decodes a JPEG file into a frame of out: at once, unless it is to be
+// turned, shrunk or converted.
+func decodeJPEG(data []byte, src Source, out *Arena) (Found, error) {
+	turn := readOrientation(data, src.Format)
+	data, info, err := wholeJPEG(data, src.Limits)
 	if err != nil {
-		return gocv.Mat{}, err
+		return Found{}, err
 	}
+	if info.Components != 4 && turn == asStored && max(info.Width, info.Height) <= src.Limits.Side {
+		return jpegFrame(data, info, out)
+	}
+	mat, err := storedJPEG(data, info)
+	if err != nil {
+		return Found{}, err
+	}
+	return finish(mat, turn, false, src.Limits, out)
+}
+
+// jpegFrame decodes a JPEG file right into a frame of out.
+func jpegFrame(data []byte, info jfif.Info, out *Arena) (Found, error) {
+	pix, err := out.Frame(info.Width, info.Height, 0)
+	if err != nil {
+		return Found{}, err
+	}
+	if err := decompress(data, info, inRGB, pix); err != nil {
+		return Found{}, err
+	}
+	return Found{Kind: preprocess.Image, Width: info.Width, Height: info.Height}, nil
+}
+
+// storedJPEG decodes a JPEG file as it is stored. The caller closes the result.
+func storedJPEG(data []byte, info jfif.Info) (gocv.Mat, error) {
 	if info.Components == 4 {
 		return decodeCMYK(data, info)
 	}
 	return jpegMat(data, info)
-}
-
-// jpegFrame decodes a JPEG file right into a frame of out, and says whether it
-// could: pictures that are to be turned, shrunk or converted have a longer way.
-func jpegFrame(data []byte, src Source, out *Arena) (Found, bool, error) {
-	data, info, err := wholeJPEG(data, src.Limits)
-	if err != nil {
-		return Found{}, false, err
-	}
-	if info.Components == 4 || max(info.Width, info.Height) > src.Limits.Side || readOrientation(data, src.Format) != asStored {
-		return Found{}, false, nil
-	}
-	pix, err := out.Frame(info.Width, info.Height, 0)
-	if err != nil {
-		return Found{}, false, err
-	}
-	if err := decompress(data, info, inRGB, pix); err != nil {
-		return Found{}, false, err
-	}
-	return Found{Kind: preprocess.Image, Width: info.Width, Height: info.Height}, true, nil
 }
 
 // wholeJPEG looks at a file's segments before anything is decoded: libjpeg fills

@@ -40,7 +40,11 @@ func TestPixelsOfOpenCV(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer closeMat(&want)
-			got, err := decodeJPEG(data, preprocess.DefaultLimits())
+			whole, info, err := wholeJPEG(data, preprocess.DefaultLimits())
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := storedJPEG(whole, info)
 			if err != nil {
 				t.Fatal(err)
 			}
