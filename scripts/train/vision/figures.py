@@ -53,6 +53,17 @@ def measure(labels, scores, repositories, set_name, condition, note="", calibrat
     return result | ({"note": note} if note else {})
 
 
+def by_condition(scored, scores, calibration, set_name, conditions):
+    """Measurements of the card from out-of-fold scores, in any precision, by the model's own calibration."""
+    chosen = [i for i in scored if not i.made]
+    labels, repositories = np.array([i.fake for i in chosen]), np.array([i.repository for i in chosen])
+    scores = scores[np.array([not i.made for i in scored])]
+    return [
+        measure(labels, scores[:, k], repositories, set_name, name, calibration=calibration)
+        for k, name in enumerate(conditions)
+    ]
+
+
 def calibrate(labels, scores, repositories):
     """Platt scaling (1999), classes and repositories counting equally: log-odds = scale*score + bias."""
     weights = equal_weights(labels, repositories)

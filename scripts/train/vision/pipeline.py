@@ -103,10 +103,7 @@ def measure(study, items, scored, result):
     calibration = figures.calibrate(twice, pooled, names)
     calibration["limits"] = figures.limits(labels, result["scores"][own], repositories, calibration)
     points = figures.operating_points(twice, figures.probability(calibration, pooled), names)
-    rows = [
-        figures.measure(labels, result["scores"][own][:, k], repositories, SPLIT.format(len(study.folds)), name, calibration=calibration)
-        for k, name in enumerate(CONDITIONS)
-    ]
+    rows = figures.by_condition(scored, result["scores"], calibration, SPLIT.format(len(study.folds)), CONDITIONS)
     if len(chosen) < len(scored):
         rows.append(made_row(scored, result["scores"]))
     rows += shortcut_rows(study, items)
@@ -173,7 +170,7 @@ def run(study, options, items, dropped):
     measured = measure(study, items, scored, result)
     keep_scores(study, options.work, scored, result, measured[0])
     own = reduced.scores(study, items, options.work)
-    bytewise = reduced.measure(scored, own, measured[0], SPLIT.format(len(study.folds)), CONDITIONS)
+    bytewise = figures.by_condition(scored, own, measured[0], SPLIT.format(len(study.folds)), CONDITIONS)
     training = {
         "cpu_minutes": round(minutes + float(result["minutes"]), 1), "started_from": card.START,
         "sources": study.data.gather.sources(items), "held_out_dropped": dropped,

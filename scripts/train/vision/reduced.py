@@ -50,17 +50,6 @@ def write(study, folder, items, rows):
     return {"precision": "int8", "file": FILE, "sha256": export.digest(folder / FILE), "golden": golden, "measured": rows}
 
 
-def measure(scored, own, calibration, set_name, conditions):
-    """Measurements of the card from out-of-fold scores in 8 bits, by the model's own calibration."""
-    chosen = [i for i in scored if not i.made]
-    labels, repositories = np.array([i.fake for i in chosen]), np.array([i.repository for i in chosen])
-    own = own[np.array([not i.made for i in scored])]
-    return [
-        figures.measure(labels, own[:, k], repositories, set_name, name, calibration=calibration)
-        for k, name in enumerate(conditions)
-    ]
-
-
 def table(scored, calibration, threshold, named):
     """Both precisions side by side; named holds the measurements and the scores of each."""
     text, genuine = HEADER.format(rows=quantise.ROWS), np.array([not i.fake for i in scored])
