@@ -111,12 +111,16 @@ func settleTogether(ctx context.Context, tx *store.Tx, all []Ended, now time.Tim
 	return slices.DeleteFunc(slices.Clone(all), func(e Ended) bool { return slices.Contains(done, e.ID) }), nil
 }
 
+// settleEach locks them in one order, whatever the plan: another process may be
+// settling the same ones.
 const settleEach = `
 	WITH ended AS (
 	  SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::float8[], $5::text[]) AS ended (id, kind, verdict, confidence, report)),
+	locked AS (
+	  SELECT id FROM detections WHERE id = ANY ($1::text[]) AND state = 'processing' ORDER BY id FOR UPDATE),
 	stored AS (
 	  UPDATE detections d SET state = 'complete', kind = e.kind, verdict = e.verdict, confidence = e.confidence, report = e.report, completed_at = $6
-	  FROM ended e WHERE d.id = e.id AND d.state = 'processing' RETURNING d.id),
+	  FROM ended e JOIN locked USING (id) WHERE d.id = e.id RETURNING d.id),
 	released AS (
 	  DELETE FROM reservations WHERE detection_id IN (SELECT id FROM stored) RETURNING account_id, period),
 	counted AS (

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -170,7 +171,7 @@ func testTheQuotaHoldsTogether(t *testing.T, fresh database) {
 				refused.Add(int64(len(all) - len(got)))
 				var twice sync.WaitGroup
 				for _, l := range processes {
-					twice.Go(func() { assert.NoError(t, l.SettleAll(t.Context(), shuffled(endsOf(got)))) })
+					twice.Go(func() { settleEachOrAll(t, l, shuffled(endsOf(got))) })
 				}
 				twice.Wait()
 			}
@@ -210,6 +211,46 @@ func eachOrAll(t *testing.T, l *Ledger, all []Request) (got []Request) {
 		}
 	}
 	return got
+}
+
+// settleEachOrAll settles all together, or else one by one, as jobs do.
+func settleEachOrAll(t *testing.T, l *Ledger, all []Ended) {
+	t.Helper()
+	if l.SettleAll(t.Context(), all) == nil {
+		return
+	}
+	for _, e := range all {
+		assert.NoError(t, l.SettleAll(t.Context(), []Ended{e}))
+	}
+}
+
+// Two processes settled the same jobs at once, as after one of them was taken for
+// dead, each in an order of its own: now and then each had locked what the other
+// waited for, and both gave up. They lock in one order now.
+func TestTheSameTogether(t *testing.T) {
+	t.Parallel()
+	of, c := postgrestest.Database(t), at("2026-01-15T12:00:00Z")
+	plan := Plan{Name: "pro", RequestsPerMinute: 1, Scans: 10_000, Period: Monthly, Async: true}
+	processes := []*Ledger{open(t, of, c, plan), open(t, of, c, plan)}
+	a := join(t, processes[0], "ann", "pro")
+	for range 20 {
+		all := requests(a, 50)
+		require.NoError(t, processes[0].ReserveAll(t.Context(), all))
+		ends := endsOf(all)
+		var group sync.WaitGroup
+		for i, l := range processes {
+			group.Go(func() {
+				mine := slices.Clone(ends)
+				if i > 0 {
+					slices.Reverse(mine)
+				}
+				assert.NoError(t, l.SettleAll(t.Context(), mine))
+			})
+		}
+		group.Wait()
+	}
+	used, reserved, _ := taken(t, processes[0], a)
+	assert.Equal(t, []int{20 * 50, 0}, []int{used, reserved})
 }
 
 // A process that hangs in a transaction of one account does not keep the jobs of
