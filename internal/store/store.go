@@ -15,7 +15,7 @@ import (
 // may have the same one open.
 type Store struct {
 	engine engine
-	reader *sql.DB
+	reader *Reader
 	writer *sql.DB       // of SQLite
 	pool   *pgxpool.Pool // of PostgreSQL
 	lost   time.Duration
@@ -51,7 +51,7 @@ func (s *Store) Close() error { return s.close() }
 
 // Reader runs single statements that change nothing, next to whatever is being
 // written. Each statement sees one consistent state.
-func (s *Store) Reader() *sql.DB { return s.reader }
+func (s *Store) Reader() *Reader { return s.reader }
 
 // SQLite is the one writing connection for a library that brings its own
 // statements, nil on PostgreSQL: whatever it does excludes all other writers. One
