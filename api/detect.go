@@ -122,6 +122,11 @@ func (f *form) level() inference.Sensitivity {
 // detectNow analyses while the client waits. Whatever ends it other than a
 // stored result takes the submission out of the books.
 func (s *Server) detectNow(ctx context.Context, a account.Account, t job.Task) (d account.Detection, err error) {
+	analysis, cancel := context.WithTimeout(ctx, s.opts.SyncDeadline)
+	defer cancel()
+	if err := s.room(analysis, t); err != nil {
+		return d, err
+	}
 	settled := false
 	defer func() {
 		if !settled {
@@ -132,8 +137,6 @@ func (s *Server) detectNow(ctx context.Context, a account.Account, t job.Task) (
 	if err != nil {
 		return d, err
 	}
-	analysis, cancel := context.WithTimeout(ctx, s.opts.SyncDeadline)
-	defer cancel()
 	outcome, err := job.Judge(analysis, s.opts.Detector, t, inference.Interactive)
 	if err != nil {
 		return d, err
@@ -144,6 +147,17 @@ func (s *Server) detectNow(ctx context.Context, a account.Account, t job.Task) (
 	d, err = s.opts.Accounts.Settle(ctx, t.ID, outcome)
 	settled = err == nil
 	return d, err
+}
+
+// room refuses what would not be judged in time, before the books know of it: under
+// a flood of requests two transactions for each of them would take the time in which
+// others could be judged.
+func (s *Server) room(ctx context.Context, t job.Task) error {
+	request, err := t.Request(inference.Interactive)
+	if err != nil {
+		return err
+	}
+	return s.opts.Detector.Room(ctx, request)
 }
 
 // detectLater hands the submission to the jobs, which have the file on disk then.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -94,6 +95,45 @@ func TestSaturatedDetector(t *testing.T) {
 	if u := s.usage(key); u.Used != 0 {
 		t.Errorf("usage is %+v", u)
 	}
+}
+
+// In a flood each request that was refused for want of room cost two transactions,
+// one to take a place and one to give it back, and took the time in which others
+// could have been judged. The books are asked for a place once there is room.
+func TestNoRoomTouchesNoBooks(t *testing.T) {
+	t.Parallel()
+	var books *counted
+	s := setup(t, config{api: func(o *api.Options) {
+		books = &counted{Accounts: o.Accounts}
+		o.Accounts = books
+	}})
+	key := s.key("pro")
+	s.detector.full.Store(&inference.SaturatedError{RetryAfter: 1100 * time.Millisecond})
+	a := s.detect(key, photo())
+	a.want(429, "rate_limited")
+	if after := a.body["retry_after"]; after != 2.0 {
+		t.Errorf("retry_after is %v, want 2", after)
+	}
+	if n := books.reserved.Load(); n != 0 {
+		t.Errorf("%d places were asked for without room", n)
+	}
+	s.detector.full.Store(nil)
+	s.detect(key, photo()).ok(200)
+	if n := books.reserved.Load(); n != 1 {
+		t.Errorf("%d places were asked for, want 1", n)
+	}
+}
+
+// counted are accounts that tell how many places were asked for.
+type counted struct {
+	api.Accounts
+
+	reserved atomic.Int32
+}
+
+func (c *counted) Reserve(ctx context.Context, a account.Account, s account.Submission) error {
+	c.reserved.Add(1)
+	return c.Accounts.Reserve(ctx, a, s)
 }
 
 // Decisions: deadline passed while analysing.

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -31,6 +32,14 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // detector is a fake for outcomes: the real one has its own end-to-end tests.
 type detector struct {
 	detect func(context.Context, inference.Request) (inference.Result, error)
+	full   atomic.Pointer[inference.SaturatedError] // what there is no room for
+}
+
+func (d *detector) Room(context.Context, inference.Request) error {
+	if err := d.full.Load(); err != nil {
+		return err
+	}
+	return nil
 }
 
 func (d *detector) Detect(ctx context.Context, r inference.Request) (inference.Result, error) {

@@ -27,6 +27,15 @@ type Task struct {
 	Sensitivity inference.Sensitivity // empty: balanced
 }
 
+// Request is what a Detector is asked. The file is to be read from its start.
+func (t Task) Request(p inference.Priority) (inference.Request, error) {
+	file, err := t.File.Rewind()
+	return inference.Request{
+		File: file, Size: t.File.Size(), SHA256: t.File.SHA256(), Declared: t.Declared,
+		Sensitivity: t.Sensitivity, Account: t.Account, Priority: p,
+	}, err
+}
+
 // Judge has d analyse t's file and returns what the books keep of the result.
 // It is the one way from a spooled file to an outcome, whether a client waits
 // for it or not. Errors are those of d, unchanged in type; an answer that can't
@@ -36,17 +45,14 @@ func Judge(ctx context.Context, d Detector, t Task, p inference.Priority) (accou
 	if err := ctx.Err(); err != nil {
 		return account.Outcome{}, err
 	}
-	file, err := t.File.Rewind()
+	request, err := t.Request(p)
 	if err != nil {
 		return account.Outcome{}, err
 	}
 	if err := t.File.Keep(t.ID); err != nil {
 		return account.Outcome{}, err
 	}
-	result, err := d.Detect(ctx, inference.Request{
-		File: file, Size: t.File.Size(), SHA256: t.File.SHA256(), Declared: t.Declared,
-		Sensitivity: t.Sensitivity, Account: t.Account, Priority: p,
-	})
+	result, err := d.Detect(ctx, request)
 	if err != nil {
 		return account.Outcome{}, err
 	}
