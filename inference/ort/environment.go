@@ -54,7 +54,7 @@ func Open(opts Options) (*Environment, error) {
 	if e.provider, err = e.choose(opts); err != nil {
 		return nil, errors.Join(err, ort.DestroyEnvironment())
 	}
-	e.opts = opts.shared(e.provider, cores())
+	e.opts = opts.shared(e.provider, Cores())
 	e.free = e.provider == CPU && opts.Sessions == 0 && opts.IntraOpThreads == 0
 	e.logger.Info("ONNX Runtime loaded", "version", ort.GetVersion(), "library", library,
 		"provider", e.provider, "devices", e.opts.Devices, "sessions", e.opts.Sessions, "intra_op_threads", e.opts.IntraOpThreads)
@@ -87,7 +87,7 @@ func (e *Environment) choose(opts Options) (Provider, error) {
 	case Auto:
 		wanted = CUDA
 	}
-	err := try(wanted, opts.shared(wanted, cores()))
+	err := try(wanted, opts.shared(wanted, Cores()))
 	switch {
 	case err == nil:
 		return wanted, nil

@@ -80,5 +80,9 @@ func (o Options) shared(provider Provider, cores int) Options {
 	return o
 }
 
-// cores is what the process may use, container limits included.
-func cores() int { return runtime.GOMAXPROCS(0) }
+// Cores is what the process may use, container limits included, as found at its
+// start.
+func Cores() int { return atStart }
+
+// Later GOMAXPROCS may stand for more than cores: a run occupies one of Go's turns.
+var atStart = runtime.GOMAXPROCS(0)

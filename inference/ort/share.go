@@ -44,7 +44,7 @@ func ways(cores int) (all []way) {
 // sessions). Where the options name sessions or threads, or the provider is not
 // CPU, it does nothing. It is for before NewSessions: it changes what that makes.
 func (e *Environment) Share(model *models.Model) error {
-	all := ways(cores())
+	all := ways(Cores())
 	if !e.free || len(all) == 1 {
 		return nil
 	}
