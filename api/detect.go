@@ -119,24 +119,23 @@ func (f *form) level() inference.Sensitivity {
 	return f.sensitivity
 }
 
-// detectNow analyses while the client waits. Whatever ends it other than a
-// stored result takes the submission out of the books.
+// detectNow analyses while the client waits. The submission is in the books from
+// when there is room for it: under a flood of requests two transactions for each that
+// is refused would take the time in which others are judged. Whatever ends it other
+// than a stored result takes it out of the books.
 func (s *Server) detectNow(ctx context.Context, a account.Account, t job.Task) (d account.Detection, err error) {
-	analysis, cancel := context.WithTimeout(ctx, s.opts.SyncDeadline)
-	defer cancel()
-	if err := s.room(analysis, t); err != nil {
-		return d, err
-	}
-	settled := false
+	asked, settled := false, false // for a place; an error may hide that it was given
 	defer func() {
-		if !settled {
+		if asked && !settled {
 			err = s.giveBack(ctx, t.ID, err)
 		}
 	}()
-	err = s.opts.Accounts.Reserve(ctx, a, account.Submission{ID: t.ID, Sensitivity: string(t.Sensitivity)})
-	if err != nil {
-		return d, err
+	t.Reserve = func() error {
+		asked = true
+		return s.opts.Accounts.Reserve(ctx, a, account.Submission{ID: t.ID, Sensitivity: string(t.Sensitivity)})
 	}
+	analysis, cancel := context.WithTimeout(ctx, s.opts.SyncDeadline)
+	defer cancel()
 	outcome, err := job.Judge(analysis, s.opts.Detector, t, inference.Interactive)
 	if err != nil {
 		return d, err
@@ -147,17 +146,6 @@ func (s *Server) detectNow(ctx context.Context, a account.Account, t job.Task) (
 	d, err = s.opts.Accounts.Settle(ctx, t.ID, outcome)
 	settled = err == nil
 	return d, err
-}
-
-// room refuses what would not be judged in time, before the books know of it: under
-// a flood of requests two transactions for each of them would take the time in which
-// others could be judged.
-func (s *Server) room(ctx context.Context, t job.Task) error {
-	request, err := t.Request(inference.Interactive)
-	if err != nil {
-		return err
-	}
-	return s.opts.Detector.Room(ctx, request)
 }
 
 // detectLater hands the submission to the jobs, which have the file on disk then.

@@ -99,7 +99,8 @@ func TestSaturatedDetector(t *testing.T) {
 
 // In a flood each request that was refused for want of room cost two transactions,
 // one to take a place and one to give it back, and took the time in which others
-// could have been judged. The books are asked for a place once there is room.
+// could have been judged. The books are asked for a place once there is room for the
+// file.
 func TestNoRoomTouchesNoBooks(t *testing.T) {
 	t.Parallel()
 	var books *counted

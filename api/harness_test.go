@@ -32,17 +32,16 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // detector is a fake for outcomes: the real one has its own end-to-end tests.
 type detector struct {
 	detect func(context.Context, inference.Request) (inference.Result, error)
-	full   atomic.Pointer[inference.SaturatedError] // what there is no room for
-}
-
-func (d *detector) Room(context.Context, inference.Request) error {
-	if err := d.full.Load(); err != nil {
-		return err
-	}
-	return nil
+	full   atomic.Pointer[inference.SaturatedError] // set: there is no room
 }
 
 func (d *detector) Detect(ctx context.Context, r inference.Request) (inference.Result, error) {
+	if err := d.full.Load(); err != nil {
+		return inference.Result{}, err
+	}
+	if err := r.Admitted(); err != nil {
+		return inference.Result{}, err
+	}
 	return d.detect(ctx, r)
 }
 

@@ -16,7 +16,6 @@ import (
 
 // Detector judges one file; *inference.Detector does, and says what it promises.
 type Detector interface {
-	Room(ctx context.Context, r inference.Request) error
 	Detect(ctx context.Context, r inference.Request) (inference.Result, error)
 }
 

@@ -57,12 +57,9 @@ func NewDetector(parts Parts, opts DetectorOptions) (*Detector, error) {
 	return &Detector{parts: parts, opts: opts, judges: judges, finder: finder, fusion: usableFusion(parts.Fusion, parts.Cards), gate: newGate(opts)}, nil
 }
 
-// Room is the *SaturatedError with which Detect would refuse r now. What finds
-// room may be refused all the same, when others come first.
-func (d *Detector) Room(ctx context.Context, r Request) error { return d.gate.room(ctx, r) }
-
 // Detect judges one file. Its errors are *preprocess.Error when the file is at
-// fault, *SaturatedError when there is too much work, and those of ctx.
+// fault, *SaturatedError when there is too much work, and those of ctx and of
+// req.Admitted.
 func (d *Detector) Detect(ctx context.Context, req Request) (Result, error) {
 	if req.Sensitivity == "" {
 		req.Sensitivity = Balanced

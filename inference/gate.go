@@ -41,8 +41,13 @@ func (g *gate) enter(ctx context.Context, req Request) (leave func(), err error)
 		return nil, err
 	}
 	asked := time.Now()
-	v := newVisit(req)
+	v := &visit{class: classOf(req), turn: make(chan struct{})}
+	v.entry = entry{payer: payer{req.Account, req.Priority}, visit: v, rows: 1}
 	if err := g.queue(ctx, v); err != nil {
+		return nil, err
+	}
+	if err := req.admitted(); err != nil {
+		g.abandon(v)
 		return nil, err
 	}
 	select {
@@ -57,48 +62,25 @@ func (g *gate) enter(ctx context.Context, req Request) (leave func(), err error)
 	return func() { g.leave(v, true) }, nil
 }
 
-func newVisit(req Request) *visit {
-	v := &visit{class: classOf(req), turn: make(chan struct{})}
-	v.entry = entry{payer: payer{req.Account, req.Priority}, visit: v, rows: 1}
-	return v
-}
-
-// room is the error with which enter would refuse a file now.
-func (g *gate) room(ctx context.Context, req Request) error {
-	v := newVisit(req)
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.reckon(ctx, v, time.Now())
-}
-
 // queue gives the file its place in the line, unless its wait would be too long.
 func (g *gate) queue(ctx context.Context, v *visit) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	now := time.Now()
-	if err := g.reckon(ctx, v, now); err != nil {
-		return err
-	}
-	if v.entry.payer.priority == Interactive {
-		g.waiting++
-	}
-	g.turns.add(&v.entry)
-	g.dispatch(now)
-	return nil
-}
-
-// reckon fills in what the file will take and by when, and refuses it where that
-// would be too late.
-func (g *gate) reckon(ctx context.Context, v *visit, now time.Time) error {
 	v.entry.cost, v.entry.since = max(g.costs.of(v.class), 1), now
 	v.entry.deadline = now.Add(math.MaxInt64 / 2)
 	if deadline, ok := ctx.Deadline(); ok {
 		v.entry.deadline = deadline
 	}
-	if v.entry.payer.priority != Interactive {
-		return nil
+	if v.entry.payer.priority == Interactive {
+		if err := g.refuse(v, now); err != nil {
+			return err
+		}
+		g.waiting++
 	}
-	return g.refuse(v, now)
+	g.turns.add(&v.entry)
+	g.dispatch(now)
+	return nil
 }
 
 // doubt is what part of a predicted time a file may take longer. Those let in

@@ -72,6 +72,45 @@ func TestGateRefusesWhenTooManyWait(t *testing.T) {
 	})
 }
 
+// Whoever is let into the line is told so before their turn comes, whoever is not is
+// never told, and one that thinks better of it holds up nobody.
+func TestGateAdmits(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := newTestGate(1, func(o *DetectorOptions) { o.Waiting = 1 })
+		refusal := errors.New("refused")
+		told := 0
+		asks := func(err error) Request {
+			return Request{Admitted: func() error { told++; return err }}
+		}
+		if _, err := g.enter(t.Context(), asks(refusal)); !errors.Is(err, refusal) {
+			t.Errorf("got %v, want what Admitted said", err)
+		}
+		leave, err := g.enter(t.Context(), asks(nil))
+		if err != nil || told != 2 {
+			t.Fatalf("the place is not free again: %v, %d told", err, told)
+		}
+		waits := make(chan func())
+		go func() {
+			leave, err := g.enter(t.Context(), asks(nil))
+			if err != nil {
+				t.Error(err)
+			}
+			waits <- leave
+		}()
+		synctest.Wait()
+		if told != 3 {
+			t.Errorf("who waits has not been told")
+		}
+		var saturated *SaturatedError
+		if _, err := g.enter(t.Context(), asks(nil)); !errors.As(err, &saturated) || told != 3 {
+			t.Errorf("got %v, %d told; want a SaturatedError and nobody told", err, told)
+		}
+		leave()
+		(<-waits)()
+	})
+}
+
 // Four jobs with long videos used to fill every place, and a person with a
 // picture waited for seconds behind them.
 func TestBackgroundLeavesRoom(t *testing.T) {

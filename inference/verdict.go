@@ -45,6 +45,16 @@ type Request struct {
 	Sensitivity Sensitivity     // empty: Balanced
 	Account     string          // for fairness between accounts; may be empty
 	Priority    Priority
+	// Admitted is called once there is room for the file, while it waits for its
+	// turn: before, nobody need know of it. Its error ends the call. It may be nil.
+	Admitted func() error
+}
+
+func (r Request) admitted() error {
+	if r.Admitted == nil {
+		return nil
+	}
+	return r.Admitted()
 }
 
 // Result is the judgement of one file.

@@ -56,14 +56,6 @@ func (c *closers) Close() error {
 // late is a detector that may not be there yet.
 type late struct{ engine atomic.Pointer[engine] }
 
-// Room implements api.Detector.
-func (l *late) Room(ctx context.Context, r inference.Request) error {
-	if e := l.engine.Load(); e != nil {
-		return e.detector.Room(ctx, r)
-	}
-	return nil
-}
-
 // Detect implements api.Detector.
 func (l *late) Detect(ctx context.Context, r inference.Request) (inference.Result, error) {
 	if e := l.engine.Load(); e != nil {

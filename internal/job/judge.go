@@ -17,7 +17,7 @@ type Detector interface {
 	Detect(ctx context.Context, r inference.Request) (inference.Result, error)
 }
 
-// Task is a submission that has a place reserved for it.
+// Task is a submission.
 type Task struct {
 	ID          string // of the detection
 	RequestID   string // of the submission, for the log
@@ -25,34 +25,35 @@ type Task struct {
 	File        *spool.File
 	Declared    preprocess.Kind       // empty: whatever the content is
 	Sensitivity inference.Sensitivity // empty: balanced
+	Reserve     func() error          // reserves a place for it once there is room to judge it; nil: it has one
 }
 
-// Request is what a Detector is asked. The file is to be read from its start.
-func (t Task) Request(p inference.Priority) (inference.Request, error) {
-	file, err := t.File.Rewind()
-	return inference.Request{
-		File: file, Size: t.File.Size(), SHA256: t.File.SHA256(), Declared: t.Declared,
-		Sensitivity: t.Sensitivity, Account: t.Account, Priority: p,
-	}, err
+func (t Task) admitted() error {
+	if t.Reserve != nil {
+		if err := t.Reserve(); err != nil {
+			return err
+		}
+	}
+	return t.File.Keep(t.ID)
 }
 
 // Judge has d analyse t's file and returns what the books keep of the result.
 // It is the one way from a spooled file to an outcome, whether a client waits
-// for it or not. Errors are those of d, unchanged in type; an answer that can't
+// for it or not. Errors are those of d and of t.Reserve, unchanged in type; an answer that can't
 // be true (a probability outside [0, 1], an unknown word) is an error too. The
 // file stays open.
 func Judge(ctx context.Context, d Detector, t Task, p inference.Priority) (account.Outcome, error) {
 	if err := ctx.Err(); err != nil {
 		return account.Outcome{}, err
 	}
-	request, err := t.Request(p)
+	file, err := t.File.Rewind()
 	if err != nil {
 		return account.Outcome{}, err
 	}
-	if err := t.File.Keep(t.ID); err != nil {
-		return account.Outcome{}, err
-	}
-	result, err := d.Detect(ctx, request)
+	result, err := d.Detect(ctx, inference.Request{
+		File: file, Size: t.File.Size(), SHA256: t.File.SHA256(), Declared: t.Declared,
+		Sensitivity: t.Sensitivity, Account: t.Account, Priority: p, Admitted: t.admitted,
+	})
 	if err != nil {
 		return account.Outcome{}, err
 	}

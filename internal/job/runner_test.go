@@ -93,7 +93,8 @@ func testRequest(t *testing.T, fresh func(testing.TB) where) {
 	require.NoError(t, task.File.Close())
 	r := <-got
 	assert.Equal(t, task.ID, <-content)
-	r.File = nil
+	require.NoError(t, r.Admitted(), "it has its place")
+	r.File, r.Admitted = nil, nil
 	assert.Equal(t, inference.Request{
 		Size: int64(len(task.ID)), SHA256: sum, Declared: preprocess.Audio, Sensitivity: inference.Strict,
 		Account: f.account.ID, Priority: inference.Background,
