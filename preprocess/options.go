@@ -35,7 +35,7 @@ func DefaultPoolOptions() PoolOptions {
 		Limits: DefaultLimits(), Children: 2,
 		Env:     []string{"OPENCV_LOG_LEVEL=SILENT", "GOMAXPROCS=1", "GOGC=400"},
 		Timeout: time.Minute, Start: 30 * time.Second,
-		MemoryBytes: 8 << 30, CPUSeconds: 60, OutputBytes: 128 << 20, UploadBytes: 100 << 20, Recycle: 1000,
+		MemoryBytes: 8 << 30, CPUSeconds: 60, OutputBytes: 128 << 20, UploadBytes: 100 << 20, Recycle: 4000,
 		Logger: slog.New(slog.NewJSONHandler(os.Stderr, nil)),
 	}
 }
