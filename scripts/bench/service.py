@@ -21,7 +21,7 @@ GRACE = 5  # seconds for an end
 # too late is told so at once: waiting may take half of the time. All else is as it comes.
 CONFIGURATION = f"""\
 plans: {{pro: {{requests_per_minute: 100000000, scans: 1000000000}}}}
-upload: {{parallel: 1024, parallel_per_account: 1024}}
+upload: {{parallel: 64, parallel_per_account: 64}}
 inference: {{wait: {SLO / 2:g}s, burst: {SLO / 2:g}s}}
 """
 
