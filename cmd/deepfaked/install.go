@@ -54,7 +54,8 @@ func (c *modelsAdd) run(_ context.Context, to streams) error {
 }
 
 func install(cfg config.Config, candidate *models.Candidate, replace bool, to streams) error {
-	if err := admissible(cfg, candidate.Model); err != nil {
+	note, err := admissible(cfg, candidate.Model)
+	if err != nil {
 		return err
 	}
 	target, err := candidate.Install(addedModels(cfg), replace)
@@ -65,25 +66,29 @@ func install(cfg config.Config, candidate *models.Candidate, replace bool, to st
 		return err
 	}
 	_, err = fmt.Fprintf(to.out, "Added %s in %s; the service uses it when it starts the next time.\n", candidate.Card.Name, target)
+	if err == nil && note != "" {
+		_, err = fmt.Fprintf(to.out, "%s: ok; %s\n", candidate.Card.Name, note)
+	}
 	return err
 }
 
-// admissible refuses a model that would keep the service from starting.
-func admissible(cfg config.Config, m *models.Model) error {
+// admissible refuses a model that would keep the service from starting. The note is
+// what else there is to say of it, or empty.
+func admissible(cfg config.Config, m *models.Model) (note string, err error) {
 	if err := suits(cfg, m.Card); err != nil {
-		return err
+		return "", err
 	}
 	builtin, err := models.Builtin()
 	if err != nil {
-		return err
+		return "", err
 	}
 	if slices.ContainsFunc(builtin, func(b *models.Model) bool { return b.Card.Name == m.Card.Name }) {
-		return fmt.Errorf("a built-in model is called %s already: give yours another name on its card", m.Card.Name)
+		return "", fmt.Errorf("a built-in model is called %s already: give yours another name on its card", m.Card.Name)
 	}
 	env, err := openRuntime(cfg, 1, slog.New(slog.DiscardHandler))
 	if err != nil {
-		return err
+		return "", err
 	}
 	defer func() { _ = env.Close() }()
-	return verifyAll(env, m)
+	return verifyAll(env, m, cfg.Inference.Precision)
 }

@@ -110,27 +110,19 @@ func (c *modelsVerify) run(_ context.Context, to streams) error {
 		if f.Model != nil {
 			label = f.Model.Card.Name
 		}
-		if f.Err == nil {
-			f.Err = verifyAll(env, f.Model)
-		}
 		verdict := "ok"
+		if f.Err == nil {
+			var note string
+			if note, f.Err = verifyAll(env, f.Model, cfg.Inference.Precision); note != "" {
+				verdict += "; " + note
+			}
+		}
 		if f.Err != nil {
 			verdict, failed = oneLine(f.Err), failed+1
 		}
 		_, _ = fmt.Fprintf(to.out, "%s: %s\n", label, verdict)
 	}
 	return quietly(failed)
-}
-
-// verifyAll runs the self-tests of the model in all its precisions.
-func verifyAll(env *ort.Environment, m *models.Model) error {
-	err := verify(env, m, maxBatch)
-	for _, v := range m.Card.Variants {
-		if inner := verify(env, m.In(v.Precision), maxBatch); inner != nil {
-			err = errors.Join(err, fmt.Errorf("in %s: %w", v.Precision, inner))
-		}
-	}
-	return err
 }
 
 // verify runs the model's self-test, in batches of one and of most rows; making the
