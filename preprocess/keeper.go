@@ -76,15 +76,27 @@ func (k *keeper) rest(err error) {
 	}
 }
 
-// offer hands the child to one caller after another, until it is used up, dead,
-// or the pool is closed.
+// offer hands the child to one caller after another, until it is used up and
+// another is ready in its place, or it is dead, or the pool is closed.
 func (k *keeper) offer(w *worker) {
 	p := k.pool
 	stop := context.AfterFunc(p.ctx, w.Kill)
 	defer stop()
-	for range p.opts.Recycle {
+	var relief chan *worker
+	defer func() {
+		if relief != nil {
+			k.next = <-relief
+		}
+	}()
+	for used := 0; ; used++ {
+		if used == p.opts.Recycle {
+			relief = k.relieve()
+		}
 		select {
 		case p.idle <- w:
+		case k.next = <-relief:
+			relief = nil
+			return
 		case <-w.Done():
 			p.opts.Logger.Warn("an idle decoder child died", "error", w.Err())
 			p.opts.lost(LostIdle)
@@ -96,4 +108,15 @@ func (k *keeper) offer(w *worker) {
 			return
 		}
 	}
+}
+
+// relieve starts another child, and sends it, or nil if it does not start: then
+// whoever comes next is told why.
+func (k *keeper) relieve() chan *worker {
+	ready := make(chan *worker, 1)
+	go func() {
+		w, _ := k.pool.start()
+		ready <- w
+	}()
+	return ready
 }
