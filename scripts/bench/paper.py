@@ -109,7 +109,7 @@ def method(d):
         "The work is the same: the same ONNX files, JPEG through libjpeg-turbo, the same tiles, face finder, windows, calibration and fusion, "
         f"spinning and memory patterns off. {batches(d['rows'])} Every peer's verdicts are compared with deepfaked's before it is measured. The pictures show no face, so that the face model has nothing to do anywhere. "
         "Peers need no key, keep no accounts, store no results and decode in their own processes; deepfaked does all that, and decodes in children.", "",
-        f"- **deepfaked**: {s['sessions']} × {s['intra_op_threads']} threads, which it chose itself; `{' '.join(s['flags'])}`, `inference.wait` and `inference.burst` of {d['slo'] / 2:g} s; no limit of a plan or of uploads in the way. "
+        f"- **deepfaked**: {s['sessions']} × {s['intra_op_threads']} threads, which it chose itself; `{' '.join(s['flags'])}`, `inference.wait` and `inference.burst` of {d['slo'] / 2:g} s; no limit of a plan in the way, and 64 uploads at a time, as many as peers let wait. "
         "It is asked synchronously at `/v1/detect`, with a key.",
         "- `workers` processes or instances of so many threads stand for each peer below. In a full run each takes the layout that served the mix faster before the first round: a process for each core, or the layout of deepfaked.",
     ]
