@@ -193,7 +193,8 @@ func share(env *ort.Environment, loaded []*models.Model) error {
 
 // settle has the kernel favour what takes long: runs, while they compute on the
 // processors themselves. Measured on two cores under full load it saves 5 to 14 % of
-// the processor time of a file (inference/DESIGN.md). What feeds a GPU should not wait for what decodes.
+// the processor time of a file (inference/DESIGN.md). What feeds a GPU should not wait
+// for what decodes.
 func settle(logger *slog.Logger) {
 	if err := errors.Join(policy.Batch(), policy.HugePages()); err != nil {
 		logger.Info("the kernel treats this process like any other, which is slower", "error", err)

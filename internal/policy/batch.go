@@ -17,13 +17,17 @@ import (
 // ones. It needs no privilege; the error says what a container forbids. See
 // sched(7). It is safe for concurrent use.
 func Batch() error {
-	for {
+	for range passes {
 		changed, err := batchThreads()
 		if err != nil || !changed {
 			return err
 		}
 	}
+	return errors.New("set the scheduling policy: the threads keep theirs, or never cease to start others")
 }
+
+// passes are more than it takes to meet the threads that were started on the way.
+const passes = 32
 
 // batchThreads goes through the threads once: one that has not been changed yet may
 // have started another meanwhile.

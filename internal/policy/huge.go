@@ -14,9 +14,9 @@ import (
 // HugePages asks for huge pages behind the memory that native libraries hold at
 // this moment and put no file into: the processor finds its way about in what is
 // large with fewer steps then. Go's own memory is left to Go. Pages that are there
-// are moved, which takes about half a second for each GiB; kernels before 6.1 do so
-// in the background. Where huge pages are switched off nothing happens. See
-// madvise(2). It is safe for concurrent use.
+// are moved before it returns, by kernels before 6.1 later and little by little. Where
+// huge pages are switched off nothing happens. See madvise(2). It is safe for
+// concurrent use.
 func HugePages() error {
 	maps, err := os.Open("/proc/self/maps")
 	if err != nil {
