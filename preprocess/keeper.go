@@ -88,15 +88,19 @@ func (k *keeper) offer(w *worker) {
 			k.next = <-relief
 		}
 	}()
-	for used := 0; ; used++ {
-		if used == p.opts.Recycle {
+	for used, due := 0, p.opts.Recycle; ; {
+		if used >= due && relief == nil {
 			relief = k.relieve()
 		}
 		select {
 		case p.idle <- w:
 		case k.next = <-relief:
 			relief = nil
-			return
+			if k.next != nil {
+				return
+			}
+			due = used + p.opts.Recycle
+			continue
 		case <-w.Done():
 			p.opts.Logger.Warn("an idle decoder child died", "error", w.Err())
 			p.opts.lost(LostIdle)
@@ -107,15 +111,19 @@ func (k *keeper) offer(w *worker) {
 		if healthy := <-w.returned; !healthy {
 			return
 		}
+		used++
 	}
 }
 
 // relieve starts another child, and sends it, or nil if it does not start: then
-// whoever comes next is told why.
+// this one serves as many files again.
 func (k *keeper) relieve() chan *worker {
 	ready := make(chan *worker, 1)
 	go func() {
-		w, _ := k.pool.start()
+		w, err := k.pool.start()
+		if err != nil && k.pool.ctx.Err() == nil {
+			k.pool.opts.Logger.Error("a decoder child does not start, and the one it was to relieve serves on", "error", err)
+		}
 		ready <- w
 	}()
 	return ready

@@ -39,13 +39,15 @@ const pipe = ".pipe"
 
 // misbehave is the life of a child that does something wrong. It never returns.
 func misbehave(mode string) {
-	// Only the first child crashes: then a library disappears while the service
-	// runs, or all is well again.
-	if next, first := map[string]string{"once": "missing-library", "unlucky": "look-around"}[mode]; first {
-		mode = "crash"
+	// The first child and the others: a library disappears while the service runs,
+	// or all is well again.
+	if lives, several := map[string][2]string{
+		"once": {"crash", "missing-library"}, "unlucky": {"crash", "look-around"}, "unrelieved": {"look-around", "missing-library"},
+	}[mode]; several {
+		mode = lives[0]
 		mark := os.Getenv(markVariable)
 		if _, err := os.Stat(mark); err == nil {
-			mode = next
+			mode = lives[1]
 		}
 		_ = os.WriteFile(mark, nil, 0o600)
 	}

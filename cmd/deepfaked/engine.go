@@ -74,7 +74,7 @@ func openEngine(ctx context.Context, cfg config.Config, logger *slog.Logger, tak
 	}
 	e.onClose(func() error { e.scheduler.Close(); return nil })
 	if take.measure && environment.Provider() == ort.CPU {
-		settle(logger)
+		preferRuns(logger)
 	}
 	decoders := children(cfg, environment)
 	pool, err := openPool(cfg, decoders, logger, take.watch)
@@ -191,11 +191,11 @@ func share(env *ort.Environment, loaded []*models.Model) error {
 	return env.Share(loaded[i])
 }
 
-// settle has the kernel favour what takes long: runs, while they compute on the
+// preferRuns has the kernel favour what takes long: runs, while they compute on the
 // processors themselves. Measured on two cores under full load it saves 5 to 14 % of
 // the processor time of a file (inference/DESIGN.md). What feeds a GPU should not wait
 // for what decodes.
-func settle(logger *slog.Logger) {
+func preferRuns(logger *slog.Logger) {
 	if err := errors.Join(policy.Batch(), policy.HugePages()); err != nil {
 		logger.Info("the kernel treats this process like any other, which is slower", "error", err)
 	}
