@@ -40,9 +40,9 @@ func (v View) Boxes(output []float32, card models.Detection, opts Options) []ima
 func (v View) box(edges []float32) image.Rectangle {
 	var at [4]int
 	for i, e := range edges {
-		size := float64(v.width)
+		size := float64(v.reduced.Width)
 		if i%2 == 1 {
-			size = float64(v.height)
+			size = float64(v.reduced.Height)
 		}
 		at[i] = int(math.Round(min(max(float64(e), -size), 2*size) * float64(v.by)))
 	}

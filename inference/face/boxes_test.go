@@ -7,12 +7,13 @@ import (
 	"testing"
 
 	"deepfaked/models"
+	"deepfaked/preprocess"
 )
 
 func TestBoxes(t *testing.T) {
 	t.Parallel()
 	inf := float32(math.Inf(1))
-	v := View{by: 2, width: 100, height: 50}
+	v := View{by: 2, reduced: preprocess.Frame{Width: 100, Height: 50}}
 	for name, c := range map[string]struct {
 		output []float32
 		want   []image.Rectangle

@@ -22,7 +22,7 @@ func TestLookTakesTheMeanOfBlocks(t *testing.T) {
 	set(4, 4, 255, 255, 255)
 	v := Look(frame, 3)
 	want := []byte{255, 255, 255, 50, 26, 14, 0, 0, 2, 0, 0, 0}
-	if v.by != 2 || v.width != 2 || v.height != 2 || !bytes.Equal(v.pix, want) {
+	if v.by != 2 || v.reduced.Width != 2 || v.reduced.Height != 2 || !bytes.Equal(v.reduced.Pix, want) {
 		t.Errorf("got %+v, want %v", v, want)
 	}
 }
@@ -36,8 +36,8 @@ func TestLookFitsTheSide(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			v := Look(located(c.width, c.height), 8)
-			if v.by != c.by || v.width != c.width/c.by || v.height != c.height/c.by {
-				t.Errorf("got %d by %d, reduced by %d", v.width, v.height, v.by)
+			if v.by != c.by || v.reduced.Width != c.width/c.by || v.reduced.Height != c.height/c.by {
+				t.Errorf("got %d by %d, reduced by %d", v.reduced.Width, v.reduced.Height, v.by)
 			}
 			v.Fill(make([]byte, 8*8*3), 8)
 		})
