@@ -26,18 +26,28 @@ FAMILIES = {
     "nano-banana": ("nano-banana-pro", "gemini-image"),
     "stable-diffusion-1": (
         "stable-diffusion-v1", "stable-diffusion-sd1", "stable-diffusion-1.x", "stable-diffusion-1.4-2.1", "animatediff-sd1",
+        "stable-diffusion-sd2", "sd-turbo", "unnamed-diffusion",
     ),
+    "sdxl": ("sdxl-turbo",),
+    "sd3": ("sd3.5", "sd3.5-large", "stable-image-ultra"),
     "flux1": ("flux1-dev", "flux1-schnell", "flux1-kontext", "uno-flux", "mlx-flux-and-others"),
+    "flux2": ("flux2-klein",),
+    "dalle-2": ("dalle",),
+    "dalle-mini": ("craiyon",),
+    "midjourney": ("midjourney-2022", "midjourney-2023", "midjourney-2024", "midjourney-2025", "midjourney-cw"),
+    "hidream": ("hidream-i1", "hidream-o1"),
     "sora": ("sora-frame", "sora-video"),
-    "stylegan2": ("stylegan2-finetuned", "gan-face-mixed"),
+    "stylegan2": ("stylegan2-finetuned", "stylegan2-ada", "gan-face-mixed"),
     "kolors": ("instantid-kolors",),
     "vqgan-clip": ("simulacra-pixray-vqgan",),
     "Places": ("Places2", "Places365 photos"),
 }
 # Names that say what kind of genuine pictures a repository holds: each such repository is a source of its own.
 KINDS = (
-    "one photographer, edited", "instant film scans", "stock photographs of website templates", "camera original",
-    "library test pictures", "photo library test album", "paintings by people",
+    "one photographer, edited", "instant film scans", "film scans", "stock photographs of website templates", "camera original",
+    "library test pictures", "photo library test album", "web photographs of objects and people", "web photos",
+    "paintings by people", "paintings and drawings by people", "illustrations by people", "digital art by people",
+    "anime art by people", "3D renderings", "wallpapers by people",
 )
 FAMILY = {name: family for family, names in FAMILIES.items() for name in names}
 
