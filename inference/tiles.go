@@ -50,9 +50,35 @@ func start(room, i, n int) int {
 	return room * i / (n - 1)
 }
 
-// fillTile writes the side×side RGB tile at p into dst. Beyond the right and
-// lower edge the picture is reflected, as often as it takes.
-func fillTile(dst []byte, frame preprocess.Frame, p image.Point, side int) {
+// overviewFactor is the whole factor that brings the frame's shorter side nearest to
+// side; halves are rounded up.
+func overviewFactor(f preprocess.Frame, side int) int {
+	return (2*min(f.Width, f.Height) + side) / (2 * side)
+}
+
+// overview is the middle of a frame that is reduced by a factor. Only the blocks that
+// it shows are looked at.
+func overview(f preprocess.Frame, by, side int) tile {
+	middle := func(length int) (low, high int) {
+		low = max(0, (length/by-side)/2)
+		return low, min(low+side, length/by)
+	}
+	var part image.Rectangle
+	part.Min.X, part.Max.X = middle(f.Width)
+	part.Min.Y, part.Max.Y = middle(f.Height)
+	return tile{frame: f.Reduced(by, part)}
+}
+
+// tile is a square of a frame, its upper left corner at a point.
+type tile struct {
+	frame preprocess.Frame
+	at    image.Point
+}
+
+// fill writes the tile, side×side RGB pixels, into dst. Beyond the right and lower
+// edge the frame is reflected, as often as it takes.
+func (t tile) fill(dst []byte, side int) {
+	frame, p := t.frame, t.at
 	if p.X+side <= frame.Width && p.Y+side <= frame.Height {
 		for y := range side {
 			at := ((p.Y+y)*frame.Width + p.X) * 3

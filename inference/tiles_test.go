@@ -2,7 +2,6 @@ package inference
 
 import (
 	"fmt"
-	"image"
 	"slices"
 	"testing"
 
@@ -36,12 +35,12 @@ func TestTileOriginsAreThoseOfTraining(t *testing.T) {
 	}
 }
 
-func TestFillTile(t *testing.T) {
+func TestTileFill(t *testing.T) {
 	t.Parallel()
 	frame := numbered(3, 2)
 	red := func(side int) []byte {
 		dst := make([]byte, side*side*3)
-		fillTile(dst, frame, image.Point{}, side)
+		tile{frame: frame}.fill(dst, side)
 		var out []byte
 		for i := 0; i < len(dst); i += 3 {
 			out = append(out, dst[i])
@@ -55,6 +54,43 @@ func TestFillTile(t *testing.T) {
 	}
 	if got := red(2); !slices.Equal(got, []byte{0, 1, 3, 4}) {
 		t.Errorf("inside: got %v", got)
+	}
+}
+
+// TestOverviewIsThatOfTraining: what vision.canonical.overview made of the same
+// pixels, by every shape; where a reduced side is shorter than a tile it is reflected.
+func TestOverviewIsThatOfTraining(t *testing.T) {
+	t.Parallel()
+	const side = 8
+	for _, c := range []struct {
+		width, height, by int
+		sum               uint32 // of the bytes, each multiplied by its place from 1 on
+	}{
+		{8, 8, 1, 2275394},
+		{12, 9, 1, 2423120},
+		{12, 12, 2, 2586086},
+		{13, 31, 2, 2258318},
+		{40, 28, 4, 2330283},
+		{41, 29, 4, 2307996},
+		{64, 20, 3, 2308912},
+		{11, 100, 1, 2027768},
+	} {
+		t.Run(fmt.Sprintf("%dx%d", c.width, c.height), func(t *testing.T) {
+			t.Parallel()
+			f := preprocess.Frame{Width: c.width, Height: c.height, Pix: make([]byte, c.width*c.height*3)}
+			for i := range f.Pix {
+				f.Pix[i] = byte(i * 7 % 251)
+			}
+			by := overviewFactor(f, side)
+			dst, sum := make([]byte, side*side*3), uint32(0)
+			overview(f, max(by, 1), side).fill(dst, side)
+			for i, v := range dst {
+				sum += uint32(v) * uint32(i+1)
+			}
+			if by != c.by || sum != c.sum {
+				t.Errorf("by %d, sum %d; want %d, %d", by, sum, c.by, c.sum)
+			}
+		})
 	}
 }
 

@@ -1,8 +1,6 @@
 package inference
 
 import (
-	"image"
-
 	"deepfaked/inference/face"
 	"deepfaked/models"
 	"deepfaked/preprocess"
@@ -12,19 +10,23 @@ import (
 // may belong to a piece.
 type rowsOf struct {
 	work  Work
-	owner []int // piece of each row
-	count int   // pieces
+	owner []int     // piece of each row
+	share []float64 // of each row in its piece's logit
+	count int       // pieces
+}
+
+// add notes n rows of a piece that together have a share in its logit.
+func (r *rowsOf) add(piece, n int, share float64) {
+	for range n {
+		r.owner, r.share = append(r.owner, piece), append(r.share, share/float64(n))
+	}
 }
 
 // pool averages the logits of the rows of each piece.
 func (r rowsOf) pool(logits []float32) []float64 {
-	sum, n := make([]float64, r.count), make([]float64, r.count)
+	sum := make([]float64, r.count)
 	for i, z := range logits {
-		sum[r.owner[i]] += float64(z)
-		n[r.owner[i]]++
-	}
-	for i := range sum {
-		sum[i] /= n[i]
+		sum[r.owner[i]] += r.share[i] * float64(z)
 	}
 	return sum
 }
@@ -49,7 +51,7 @@ func (r *rowsOf) crops(media *preprocess.Media, c models.Card, pieces []piece) f
 	cut := make([][]byte, len(pieces))
 	for i, p := range pieces {
 		cut[i] = face.Crop(media.Frames[p.frame], p.box, c.Preprocessing.Margin, side)
-		r.owner = append(r.owner, i)
+		r.add(i, 1, 1)
 	}
 	return func(i int, dst models.Row) { copy(dst.U8, cut[i]) }
 }
@@ -58,19 +60,23 @@ func (r *rowsOf) crops(media *preprocess.Media, c models.Card, pieces []piece) f
 // time say much the same.
 const videoTiles = 48
 
+// tiles are copied when the model asks for them; overviews are made before the work
+// is queued, as crops are.
 func (r *rowsOf) tiles(media *preprocess.Media, c models.Card, pieces []piece) func(int, models.Row) {
 	side := int(c.Input.Shape[1])
 	each := max(1, min(c.Preprocessing.Tiles, videoTiles/len(pieces)))
-	var at []image.Point
+	var tiles []tile
 	for i, p := range pieces {
-		f := media.Frames[p.frame]
-		origins := tileOrigins(f.Width, f.Height, side, each)
-		at = append(at, origins...)
-		for range origins {
-			r.owner = append(r.owner, i)
+		f, whole := media.Frames[p.frame], 1.0
+		if by := overviewFactor(f, side); c.Preprocessing.Overview && by > 1 {
+			tiles, whole = append(tiles, overview(f, by, side)), 0.5
+			r.add(i, 1, whole)
 		}
+		origins := tileOrigins(f.Width, f.Height, side, each)
+		for _, at := range origins {
+			tiles = append(tiles, tile{f, at})
+		}
+		r.add(i, len(origins), whole)
 	}
-	return func(i int, dst models.Row) {
-		fillTile(dst.U8, media.Frames[pieces[r.owner[i]].frame], at[i], side)
-	}
+	return func(i int, dst models.Row) { tiles[i].fill(dst.U8, side) }
 }

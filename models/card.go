@@ -62,6 +62,10 @@ type Preprocessing struct {
 	// Tiles is the largest number of square tiles that are cut from one picture
 	// at its canonical size, spread evenly; their logits are averaged.
 	Tiles int `json:"tiles,omitempty"`
+	// Overview adds a row to a picture that is large enough to be reduced: its middle,
+	// reduced by the whole factor that brings its shorter side nearest to a tile's. Its
+	// logit counts as much as those of all tiles together.
+	Overview bool `json:"overview,omitempty"`
 	// Margin is the side of a face crop over the longer side of the detected face.
 	Margin float64 `json:"margin,omitempty"`
 	// SampleRate is in Hz and WindowSamples in samples, for sound (mono, [-1, 1]).

@@ -12,7 +12,7 @@ import os
 import statistics
 import struct
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import cv2
@@ -34,6 +34,7 @@ class Prepared:
 
     kind: str
     rows: dict
+    shares: list = field(default_factory=list)  # of each row of the picture model in its log-odds
 
 
 class Work:
@@ -84,10 +85,11 @@ class Work:
         image = cv2.cvtColor(image, cv2.COLOR_BGR2RGB)
         card = self.cards["image-synthesis"]
         side = self.cards["face-detection"]["input"]["shape"][1]
-        return Prepared("image", {
-            "image-synthesis": tiles(image, card["input"]["shape"][1], card["preprocessing"]["tiles"]),
-            "face-detection": [view(image, side)],
-        })
+        rows = tiles(image, card["input"]["shape"][1], card["preprocessing"]["tiles"])
+        shares = [1 / len(rows)] * len(rows)
+        if card["preprocessing"].get("overview") and (whole := overview(image, card["input"]["shape"][1])) is not None:
+            rows, shares = [*rows, whole], [*(share / 2 for share in shares), 0.5]
+        return Prepared("image", {"image-synthesis": rows, "face-detection": [view(image, side)]}, shares)
 
     def judge(self, files):
         """Judges files together: rows of all go into the same runs."""
@@ -128,11 +130,12 @@ class Work:
     def _conclude(self, f, outputs):
         if f.kind == "audio":
             card = self.cards["speech-synthesis"]
-            log_odds = calibrated(card, outputs["speech-synthesis"])
+            log_odds = calibrated(card, np.mean(outputs["speech-synthesis"], dtype=np.float64))
             return told(f.kind, log_odds, card["calibration"]["limits"], card)
         self._refuse_faces(outputs["face-detection"])
         weight = next(m["weight"] for m in self.fusion["models"] if m["task"] == "image-synthesis")
-        log_odds = self.fusion["bias"] + weight * calibrated(self.cards["image-synthesis"], outputs["image-synthesis"])
+        pooled = np.dot(np.ravel(outputs["image-synthesis"]).astype(np.float64), f.shares)
+        log_odds = self.fusion["bias"] + weight * calibrated(self.cards["image-synthesis"], pooled)
         return told(f.kind, log_odds, self.fusion["limits"], self.fusion)
 
     def _refuse_faces(self, boxes):
@@ -143,9 +146,9 @@ class Work:
             raise ValueError("the picture shows a face, which only deepfaked judges")
 
 
-def calibrated(card, outputs):
-    """Log-odds of fake from the outputs of all rows."""
-    return card["calibration"]["scale"] * float(np.mean(outputs, dtype=np.float64)) + card["calibration"]["bias"]
+def calibrated(card, pooled):
+    """Log-odds of fake from what the rows come to together."""
+    return card["calibration"]["scale"] * float(pooled) + card["calibration"]["bias"]
 
 
 def told(kind, log_odds, limits, card):
@@ -212,16 +215,32 @@ def tiles(image, side, most):
     ]
 
 
+def overview(image, side):
+    """The middle of the picture, reduced by the factor that brings its shorter side nearest to side; None for a small one."""
+    by = (2 * min(image.shape[:2]) + side) // (2 * side)
+    if by < 2:
+        return None
+    small = reduced(image, by)
+    if min(small.shape[:2]) < side:
+        raise ValueError("a picture whose overview has to be reflected")
+    y, x = ((v - side) // 2 for v in small.shape[:2])
+    return small[y : y + side, x : x + side]
+
+
 def view(image, side):
     """The whole picture, reduced by a whole factor, on a backdrop."""
-    height, width = image.shape[:2]
-    by = max(1, -(-max(width, height) // side))
-    width, height = width // by, height // by
-    if by > 1:
-        image = cv2.resize(image[: height * by, : width * by], (width, height), interpolation=cv2.INTER_AREA)
+    small = reduced(image, max(1, -(-max(image.shape[:2]) // side)))
     out = np.full((side, side, 3), BACKDROP, np.uint8)
-    out[:height, :width] = image
+    out[: small.shape[0], : small.shape[1]] = small
     return out
+
+
+def reduced(image, by):
+    """Each pixel the mean of a block."""
+    if by == 1:
+        return image
+    height, width = (v // by for v in image.shape[:2])
+    return cv2.resize(image[: height * by, : width * by], (width, height), interpolation=cv2.INTER_AREA)
 
 
 if __name__ == "__main__":

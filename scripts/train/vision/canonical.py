@@ -105,3 +105,22 @@ def tiles_of(pixels, tiles):
     pixels = pad(pixels)
     origins = tile_origins(pixels.shape[1], pixels.shape[0], tiles)
     return np.stack([pixels[y : y + TILE, x : x + TILE] for x, y in origins])
+
+
+def overview_factor(pixels, side=TILE):
+    """The whole factor that brings the shorter side nearest to side; at 1 or less there is no overview."""
+    return (2 * min(pixels.shape[:2]) + side) // (2 * side)
+
+
+def reduced(pixels, by):
+    """Each pixel the mean of a block of by×by, rounded; what is left over at the right and lower edge is dropped."""
+    height, width = (v // by for v in pixels.shape[:2])
+    blocks = pixels[: height * by, : width * by].reshape(height, by, width, by, 3).astype(np.uint32)
+    return ((blocks.sum((1, 3)) + by * by // 2) // (by * by)).astype(np.uint8)
+
+
+def overview(pixels, side=TILE):
+    """The middle of a canonical picture, reduced as a whole."""
+    small = pad(reduced(pixels, max(1, overview_factor(pixels, side))), side)
+    y, x = ((v - side) // 2 for v in small.shape[:2])
+    return np.ascontiguousarray(small[y : y + side, x : x + side])

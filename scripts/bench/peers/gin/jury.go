@@ -81,15 +81,10 @@ func (j *jury) picture(f preprocess.Frame) (answer, error) {
 	view := face.Look(f, side)
 	held := <-j.free
 	defer func() { j.free <- held }()
-	n, err := fillTiles(f, int(card.Input.Shape[1]), card.Preprocessing.Tiles, held[models.ImageSynthesis])
+	mean, err := look(f, card, held[models.ImageSynthesis])
 	if err != nil {
 		return answer{}, err
 	}
-	logits, err := held[models.ImageSynthesis].Run(n)
-	if err != nil {
-		return answer{}, err
-	}
-	mean := average(logits)
 	view.Fill(held[models.FaceDetection].Row(0).U8, side)
 	boxes, err := held[models.FaceDetection].Run(1)
 	if err != nil {
@@ -101,6 +96,30 @@ func (j *jury) picture(f preprocess.Frame) (answer, error) {
 	weight, _ := j.fusion.Weight(models.ImageSynthesis)
 	logOdds := j.fusion.Bias + weight*(card.Calibration.Scale*mean+card.Calibration.Bias)
 	return told(preprocess.Image, logOdds, j.fusion.Limits[0], j.fusion.Limits[1], j.fusion.OperatingPoints), nil
+}
+
+// look is the output of the picture model for a picture.
+func look(f preprocess.Frame, card models.Card, session *ort.Session) (float64, error) {
+	side := int(card.Input.Shape[1])
+	n, err := fillTiles(f, side, card.Preprocessing.Tiles, session)
+	if err != nil {
+		return 0, err
+	}
+	whole := false
+	if card.Preprocessing.Overview {
+		if whole, err = fillOverview(f, side, n, session); err != nil {
+			return 0, err
+		}
+	}
+	if !whole {
+		logits, err := session.Run(n)
+		return average(logits), err
+	}
+	logits, err := session.Run(n + 1)
+	if err != nil {
+		return 0, err
+	}
+	return (average(logits[:n]) + float64(logits[n])) / 2, nil
 }
 
 func (j *jury) sound(windows [][]float32) (answer, error) {

@@ -82,17 +82,14 @@ function tiles(pixels, width, height, side, most) {
   return [out, columns * rows];
 }
 
-// view reduces by a whole factor; each pixel is the mean of a block.
-function view(pixels, width, height, side) {
-  const by = Math.max(1, Math.ceil(Math.max(width, height) / side));
-  const [w, h] = [Math.floor(width / by), Math.floor(height / by)];
-  const out = Buffer.alloc(side * side * 3, BACKDROP);
+// reduced writes means of blocks of by×by to out, whose rows are of side pixels: the w×h of them from left, top.
+function reduced(pixels, width, by, left, top, w, h, out, side) {
   const half = (by * by) >> 1;
   for (let y = 0; y < h; y++) {
     for (let x = 0; x < w; x++) {
       let [r, g, b] = [half, half, half];
       for (let j = 0; j < by; j++) {
-        let at = ((y * by + j) * width + x * by) * 3;
+        let at = (((top + y) * by + j) * width + (left + x) * by) * 3;
         for (let i = 0; i < by; i++, at += 3) {
           r += pixels[at];
           g += pixels[at + 1];
@@ -108,8 +105,24 @@ function view(pixels, width, height, side) {
   return out;
 }
 
+// view is the whole picture on a backdrop.
+function view(pixels, width, height, side) {
+  const by = Math.max(1, Math.ceil(Math.max(width, height) / side));
+  const [w, h] = [Math.floor(width / by), Math.floor(height / by)];
+  return reduced(pixels, width, by, 0, 0, w, h, Buffer.alloc(side * side * 3, BACKDROP), side);
+}
+
+// overview is the middle of a picture whose shorter side is brought near side; null for a small one.
+function overview(pixels, width, height, side) {
+  const by = Math.floor((2 * Math.min(width, height) + side) / (2 * side));
+  if (by < 2) return null;
+  const [x, y] = [width, height].map((v) => Math.floor((Math.floor(v / by) - side) / 2));
+  if (Math.min(x, y) < 0) throw new Error("a picture whose overview has to be reflected");
+  return reduced(pixels, width, by, x, y, side, side, Buffer.allocUnsafe(side * side * 3), side);
+}
+
 const mean = (values) => values.reduce((sum, v) => sum + Number(v), 0) / values.length;
-const calibrated = (card, outputs) => card.calibration.scale * mean(Array.from(outputs)) + card.calibration.bias;
+const calibrated = (card, pooled) => card.calibration.scale * pooled + card.calibration.bias;
 
 function told(kind, logOdds, limits, card) {
   const threshold = card.operating_points.balanced.threshold;
@@ -130,13 +143,18 @@ async function picture(models, content) {
   const { data, info } = await sharp(content, { failOn: "error" }).removeAlpha().raw().toBuffer({ resolveWithObject: true });
   if (Math.max(info.width, info.height) > SIDE) throw new Error(`not a picture of at most ${SIDE} pixels`);
   const [judge, finder] = [models["image-synthesis"], models["face-detection"]];
-  const [rows, n] = tiles(data, info.width, info.height, judge.card.input.shape[1], judge.card.preprocessing.tiles);
+  const side = judge.card.input.shape[1];
+  const [rows, n] = tiles(data, info.width, info.height, side, judge.card.preprocessing.tiles);
+  const extra = judge.card.preprocessing.overview && overview(data, info.width, info.height, side);
   const whole = view(data, info.width, info.height, finder.card.input.shape[1]);
-  const [logits, boxes] = await Promise.all([run(judge, rows, n), run(finder, whole, 1)]);
+  const [logits, boxes] = await Promise.all([
+    run(judge, extra ? Buffer.concat([rows, extra]) : rows, extra ? n + 1 : n),
+    run(finder, whole, 1),
+  ]);
   refuseFaces(finder.card, boxes);
   const { fusion } = models;
   const { weight } = fusion.models.find((m) => m.task === "image-synthesis");
-  return told("image", fusion.bias + weight * calibrated(judge.card, logits), fusion.limits, fusion);
+  return told("image", fusion.bias + weight * calibrated(judge.card, extra ? (mean(logits.slice(0, n)) + Number(logits[n])) / 2 : mean(logits)), fusion.limits, fusion);
 }
 
 // samples are those of a plain WAV file.
@@ -169,7 +187,7 @@ async function sound(models, content) {
     const from = Math.floor((i * (heard.length - size)) / (n - 1));
     rows.set(heard.subarray(from, from + size), i * size);
   }
-  return told("audio", calibrated(card, await run(models["speech-synthesis"], rows, n)), card.calibration.limits, card);
+  return told("audio", calibrated(card, mean(await run(models["speech-synthesis"], rows, n))), card.calibration.limits, card);
 }
 
 async function serve() {
