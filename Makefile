@@ -74,9 +74,8 @@ setup: ## install what building and running need
 setup-tests:
 	@scripts/setup --tests --tools
 
-# glibc gives big blocks back to the system and takes them anew each step, which costs a third of the time.
-train-image: $(WORK)/venv/ready ## train the picture model on MEDIA and MORE, from WEIGHTS: an hour of one core
-	MALLOC_MMAP_THRESHOLD_=4000000000 MALLOC_TRIM_THRESHOLD_=8000000000 $(<D)/bin/python scripts/train/image/run.py --data '$(MEDIA)' --more '$(MORE)' --weights '$(WEIGHTS)' --work '$(WORK)' --out models/builtin/image
+train-image: $(WORK)/venv/ready ## train the picture model on MEDIA and MORE, from WEIGHTS: half an hour of two cores
+	$(<D)/bin/python scripts/train/image/run.py --data '$(MEDIA)' --more '$(MORE)' --weights '$(WEIGHTS)' --work '$(WORK)' --out models/builtin/image
 
 train-face: $(WORK)/venv/ready ## train the face model on MEDIA and MORE, from WEIGHTS: half an hour of one core
 	$(<D)/bin/python scripts/train/face/run.py --data '$(MEDIA)' --more '$(MORE)' --weights '$(WEIGHTS)' --work '$(WORK)' --out models/builtin/face
@@ -84,6 +83,7 @@ train-face: $(WORK)/venv/ready ## train the face model on MEDIA and MORE, from W
 train-fusion: $(WORK)/venv/ready build ## fit the fusion of the picture models, after train-image and train-face in the same WORK
 	$(<D)/bin/python scripts/train/fusion/run.py --work '$(WORK)' --program bin/deepfaked --out models/builtin/fusion.json
 
+# glibc gives big blocks back to the system and takes them anew each step, which costs a third of the time.
 train-facedetect: $(WORK)/venv/ready ## train the face detector on MEDIA and MORE, from WEIGHTS: half an hour of two cores
 	MALLOC_MMAP_THRESHOLD_=4000000000 MALLOC_TRIM_THRESHOLD_=8000000000 $(<D)/bin/python scripts/train/facedetect/run.py --data '$(MEDIA)' --more '$(MORE)' --weights '$(WEIGHTS)' --work '$(WORK)' --out models/builtin/face-detection
 

@@ -37,9 +37,9 @@ func (f Frame) Reduced(by int, part image.Rectangle) Frame {
 // way: most frames need it.
 func halve(out, upper, lower []byte) {
 	for len(out) >= 3 && len(upper) >= 6 && len(lower) >= 6 {
-		out[0] = byte((uint32(upper[0]) + uint32(upper[3]) + uint32(lower[0]) + uint32(lower[3]) + 2) / 4) //nolint:gosec // a mean of bytes
-		out[1] = byte((uint32(upper[1]) + uint32(upper[4]) + uint32(lower[1]) + uint32(lower[4]) + 2) / 4) //nolint:gosec // a mean of bytes
-		out[2] = byte((uint32(upper[2]) + uint32(upper[5]) + uint32(lower[2]) + uint32(lower[5]) + 2) / 4) //nolint:gosec // a mean of bytes
+		out[0] = byte((uint32(upper[0]) + uint32(upper[3]) + uint32(lower[0]) + uint32(lower[3]) + 2) / 4)
+		out[1] = byte((uint32(upper[1]) + uint32(upper[4]) + uint32(lower[1]) + uint32(lower[4]) + 2) / 4)
+		out[2] = byte((uint32(upper[2]) + uint32(upper[5]) + uint32(lower[2]) + uint32(lower[5]) + 2) / 4)
 		out, upper, lower = out[3:], upper[6:], lower[6:]
 	}
 }

@@ -29,7 +29,7 @@ from detect import YuNet
 from PIL import Image
 from sklearn.metrics import roc_auc_score
 from vision import gather as pictures
-from vision.canonical import canonical, rgb, tiles_of
+from vision.canonical import canonical, overview, overview_factor, rgb, tiles_of
 
 MODELS = HERE.parents[1] / "models" / "builtin"
 MOST = 16  # windows that the service takes from a sound
@@ -62,9 +62,10 @@ class Model:
         self.card = json.loads((MODELS / name / "card.json").read_text())
         self.session = onnxruntime.InferenceSession(str(MODELS / name / "model.onnx"), options)
 
-    def log_odds(self, rows):
-        """Calibrated mean of the rows of one piece."""
-        mean = self.session.run(None, {self.card["input"]["name"]: rows})[0].mean()
+    def log_odds(self, *scales):
+        """Calibrated mean of the means of the rows of each scale of one piece."""
+        name = self.card["input"]["name"]
+        mean = np.mean([self.session.run(None, {name: rows})[0].mean() for rows in scales])
         return self.card["calibration"]["scale"] * float(mean) + self.card["calibration"]["bias"]
 
 
@@ -114,6 +115,11 @@ def seen(path):
     return canonical(rgb(image), image.format in ("JPEG", "MPO", "WEBP"))
 
 
+def scales(pixels, tiles):
+    """The rows of a canonical picture: its tiles and, where it is large enough, its overview."""
+    return [tiles_of(pixels, tiles)] + ([overview(pixels)[None]] if overview_factor(pixels) > 1 else [])
+
+
 def saved(path, folder, kind):
     """The picture of path saved as another kind of file."""
     suffix, longer, options = PICTURES[kind]
@@ -138,7 +144,7 @@ def compare_pictures(options, folder):
     def judged(name, paths, labels=()):
         """Prints the row of one format."""
         found = service(options.program, paths, "image-synthesis")
-        row(name, [(odds(f), model.log_odds(tiles_of(seen(p), model.card["preprocessing"]["tiles"])))
+        row(name, [(odds(f), model.log_odds(*scales(seen(p), model.card["preprocessing"]["tiles"])))
                    for p, f in zip(paths, found, strict=True)], labels)
 
     chosen = spread(items, 10 * options.files)

@@ -38,6 +38,17 @@ def arguments():
     return parser.parse_args()
 
 
+def scored_in(work):
+    """The models whose own scores are in WORK; the pictures of the other are left out, and the output says so."""
+    found = [name for name in TASKS if Path(work, f"deepfaked-{name}-scores.json").exists()]
+    for name in TASKS:
+        if name not in found:
+            print(f"{work} has no deepfaked-{name}-scores.json, which train-{name} leaves there: its pictures are left out", file=sys.stderr)
+    if not found:
+        sys.exit("there is nothing to fit: run train-image or train-face in this folder first")
+    return found
+
+
 def asked(program, paths, work):
     """Path -> task -> log-odds, by the service."""
     found = {}
@@ -99,7 +110,7 @@ def compared(rows, odds, labels, repositories):
 def main():
     """Asks, fits, measures, writes."""
     options = arguments()
-    rows = rows_of("image", "face", options) + rows_of("face", "image", options)
+    rows = [row for own in scored_in(options.work) for row in rows_of(own, next(n for n in TASKS if n != own), options)]
     weights, bias, odds, labels, repositories = fit(rows)
     cards = {name: json.loads((BUILTIN / name / "card.json").read_text()) for name in TASKS}
     chances = 1 / (1 + np.exp(-odds))

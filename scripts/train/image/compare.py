@@ -59,7 +59,7 @@ def main():
     parser.add_argument("--folds", nargs="+", type=int, default=STUDY.folds, help="folds that were run")
     options = parser.parse_args()
     card.one_thread()
-    items, _ = data.load(None, options.work)
+    items, _, _ = data.load(None, options.work)
     chosen, later, fold_of = common(items, options.earlier, options.folds, options.work)
     run = export.runner(options.earlier / "model.onnx")
     earlier = np.array([data.score(run, item) for item in chosen])

@@ -1,24 +1,27 @@
-"""Pictures for image-synthesis: gathering, random views, scoring."""
+"""Pictures for image-synthesis: gathering, rows, statistics, scoring."""
 
+import multiprocessing
+import os
 import pickle
 from pathlib import Path
 
+import cv2
+import judge
 import numpy as np
 
-from vision import gather
-from vision.augment import cut, tile_view
-from vision.canonical import LONGEST, QUALITY, canonical, compress, pad, shrink, tiles_of
+from vision import card, export, gather
+from vision.augment import cut, recompress, scale, tile_view, tone
+from vision.canonical import LONGEST, canonical, compress, overview, overview_factor, pad, shrink, tiles_of
 from vision.shortcuts import sharpness
 
 SIZE = 224  # pixels, side of the tile the model takes
-TRAINED = 160  # pixels, side of the training views: half the cost, and the network is the same at both
+CONDITIONS = (("clean", "overview"), ("shared_clean", "shared_overview"))  # names of the rows of each
 SHORTEST = 176  # pixels; smaller pictures are left out
 TILES = 6
 MOST = 40  # pictures of a repository's generator or source; more of the same teach little
 JUDGED = 20  # of those, how many are scored
-CUT = 448  # pixels, side of the parts that are kept for training
-PARTS = 3  # parts kept of a large picture
-PLAIN = 0.25  # share of the training views that are cut only
+VIEWS = 8  # random views of tiles, for training
+WHOLES = 3  # random views of the picture as a whole
 WHOLE_FACES = ("stylegan2", "stylegan2-finetuned", "gan-face-mixed")  # generated altogether
 # Names of the same generator, or of versions too near to count as unseen.
 FAMILIES = {
@@ -57,90 +60,109 @@ def wanted(item):
     return item.label != "face_fake" or item.generator in WHOLE_FACES
 
 
-def load(data, work, more=None):
-    """Returns the pictures and how many files were dropped as held out."""
+def load(data, work, more=None, weights=None):
+    """Returns the pictures, their statistics, and how many files were dropped as held out."""
     kept = Path(work, "image.pickle")
     if not kept.exists():
         gather.unpack(data, work, ("images", "images2"))
         items = [i for i in gather.listed(work, ("images", "images2"), more) if wanted(i)]
         items, dropped = gather.allowed(items, Path(data, "held-out.sha256"))
         items = [i for i in gather.ranked(items) if i.rank < MOST]
-        kept.write_bytes(pickle.dumps((store(items, work), dropped)))
+        kept.write_bytes(pickle.dumps((store(items, work, weights), dropped)))
     stored, dropped = pickle.loads(kept.read_bytes())
     for item in stored:
         item.family = item.repository if item.generator in KINDS else FAMILY.get(item.generator, "")
-    return stored, dropped + (gather.held_out(more) if more else 0)
+    features = []
+    for item in stored:
+        with np.load(item.base + ".statistics.npz") as own:
+            features.append(dict(own))
+    return stored, features, dropped + (gather.held_out(more) if more else 0)
 
 
-def store(items, work):
-    """Decodes once and keeps what training and scoring look at, as NumPy files."""
-    target = Path(work, "image-base")
+def store(items, work, weights):
+    """Decodes once; keeps the statistics of each picture, and of those to be scored what they are scored by."""
+    target, graph = Path(work, "image-base"), Path(work, "image-statistics.onnx")
     target.mkdir(parents=True, exist_ok=True)
-    stored = []
-    for item in items:
-        for one, pixels in gather.pictures(item):
-            if min(pixels.shape[:2]) < SHORTEST:
-                continue
-            pixels, smaller = shrink(pixels, LONGEST)
-            one.lossy = one.lossy and not smaller
-            one.rank, one.judged = item.rank, item.rank < JUDGED
-            one.base = str(target / f"{len(stored):05d}")
-            keep(one, pixels)
-            stored.append(one)
+    export.export(judge.Statistics(weights / card.BACKBONE, SIZE).eval(), graph, SIZE)
+    tasks = [(item, target / f"{k:05d}") for k, item in enumerate(items)]
+    with multiprocessing.get_context("spawn").Pool(os.cpu_count(), begin, (graph,)) as pool:
+        stored = [item for item in pool.imap(keep, tasks, 4) if item]
     print(f"{len(stored)} pictures, {sum(i.fake for i in stored)} of them fake, {sum(i.judged for i in stored)} to be scored")
     return stored
 
 
-def keep(item, pixels):
-    """Writes the parts that training views are cut from and, of a picture to be scored, its tiles under each condition."""
-    random = np.random.RandomState(int(Path(item.base).name))
-    height, width = (min(CUT, v) for v in pixels.shape[:2])
-    count = 1 if max(pixels.shape[:2]) <= 1.25 * CUT else PARTS
-    corners = [[random.randint(0, v + 1) for v in (pixels.shape[0] - height, pixels.shape[1] - width)] for _ in range(count)]
-    np.save(item.base + ".npy", np.stack([pixels[y : y + height, x : x + width] for y, x in corners]))
-    if item.judged:
-        clean = canonical(pixels, item.lossy)
+RUN = []  # of a process of the pool: the graph of statistics
+
+
+def begin(graph):
+    """Readies a process of the pool."""
+    card.one_thread()
+    RUN.append(export.runner(graph))
+
+
+def keep(task):
+    """Writes one picture's rows and statistics; None for what is no picture or too small."""
+    item, base = task
+    one, pixels = next(gather.pictures(item), (None, None))
+    if one is None or min(pixels.shape[:2]) < SHORTEST:
+        return None
+    pixels, smaller = shrink(pixels, LONGEST)
+    one.lossy = one.lossy and not smaller
+    one.rank, one.judged, one.base = item.rank, item.rank < JUDGED, str(base)
+    clean, random = canonical(pixels, one.lossy), np.random.RandomState(int(base.name))
+    rows = rows_of(clean)
+    found = {name: RUN[0](part).astype(np.float16) for name, part in rows.items() if len(part)}
+    found["tiles"] = RUN[0](np.stack([tile_view(pixels, one.lossy, random) for _ in range(VIEWS)])).astype(np.float16)
+    none = np.zeros((0, found["tiles"].shape[1]), np.float16)
+    found["overviews"] = none
+    if len(rows["overview"]):
+        found["overviews"] = RUN[0](np.stack([whole_view(pixels, one.lossy, random) for _ in range(WHOLES)])).astype(np.float16)
+    if one.judged:
         shared = compress(shrink(clean, 768)[0], 60)
-        item.traits = [sharpness(clean), sharpness(shared)]
-        np.savez(item.base + ".npz", clean=tiles_of(clean, TILES), shared=tiles_of(shared, TILES))
+        one.traits = [sharpness(clean), sharpness(shared)]
+        second = {"shared_" + name: part for name, part in rows_of(shared).items()}
+        found |= {name: RUN[0](part).astype(np.float16) for name, part in second.items() if len(part)}
+        np.savez(f"{base}.npz", **rows, **second)
+    np.savez(f"{base}.statistics.npz", **({"overview": none, "shared_overview": none} | found))
+    return one
 
 
-def new_view(item, random):
-    """A random training view; one in four is as plain as what is judged."""
-    parts = np.load(item.base + ".npy", mmap_mode="r")
-    part = parts[random.randint(len(parts))]
-    if random.rand() >= PLAIN:
-        return tile_view(part, item.lossy, random, TRAINED)
-    part = part if item.lossy else compress(np.ascontiguousarray(part), QUALITY)
-    part = cut(pad(part, TRAINED), TRAINED, random)
+def rows_of(pixels):
+    """What a canonical picture is judged by: its tiles, and one overview or none."""
+    whole = [overview(pixels)] if overview_factor(pixels) > 1 else np.zeros((0, SIZE, SIZE, 3), np.uint8)
+    return {"clean": tiles_of(pixels, TILES), "overview": np.array(whole)}
+
+
+def whole_view(pixels, lossy, random):
+    """A random view of a picture as a whole: reduced, compressed, cut, flipped."""
+    factor = SIZE / min(pixels.shape[:2]) * random.uniform(1.0, 1.45)
+    if factor < 0.5:  # first as the service reduces, which is as fast as it gets
+        by = int(1 / factor)
+        pixels = cv2.resize(pixels, [v // by for v in (pixels.shape[1], pixels.shape[0])], interpolation=cv2.INTER_AREA)
+        factor *= by
+    part = scale(pixels, factor, random)
+    if random.rand() < 0.3:
+        part = tone(part, random)
+    if not lossy or random.rand() < 0.7:
+        part = recompress(np.ascontiguousarray(part), random, 60, 97)
+    part = cut(pad(part), SIZE, random)
     return np.ascontiguousarray(part[:, ::-1]) if random.rand() < 0.5 else part
 
 
-def make_views(items, work, count, seed):
-    """Makes count views of every item once; drawing from them costs nothing, and epochs are many."""
-    path = Path(work, "image-views.npy")
-    if not path.exists():
-        random = np.random.RandomState(seed)
-        shape = (len(items), count, TRAINED, TRAINED, 3)
-        rows = np.lib.format.open_memmap(str(path) + ".part", "w+", np.uint8, shape)
-        for k, item in enumerate(items):
-            rows[k] = [new_view(item, random) for _ in range(count)]
-        rows.flush()
-        Path(str(path) + ".part").rename(path)
-    rows = np.load(path, mmap_mode="r")
-    for item, own in zip(items, rows):
-        item.views = own
-
-
-def view(item, random):
-    """One of the views that make_views made."""
-    return np.asarray(item.views[random.randint(len(item.views))])
+def pooled(tiles, whole):
+    """The logit of a picture from those of its rows."""
+    return float((tiles.mean() + whole.mean()) / 2 if len(whole) else tiles.mean())
 
 
 def score(run, item):
-    """The mean tile logit under each condition."""
+    """The logit of a picture under each condition, by a graph."""
     with np.load(item.base + ".npz") as kept:
-        return [float(run(kept[name]).mean()) for name in ("clean", "shared")]
+        return [pooled(run(kept[a]), run(kept[b]) if len(kept[b]) else []) for a, b in CONDITIONS]
+
+
+def score_statistics(run, features):
+    """The same from statistics, by a head."""
+    return [pooled(run(features[a]), run(features[b]) if len(features[b]) else []) for a, b in CONDITIONS]
 
 
 def check_row(item):

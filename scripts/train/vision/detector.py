@@ -1,6 +1,4 @@
-"""The detector network and its training."""
-
-import copy
+"""The network of the face model, and what training it takes."""
 
 import numpy as np
 import torch
@@ -12,29 +10,22 @@ from sklearn.preprocessing import StandardScaler
 from vision.backbone import build
 
 
-BLOCK = 32  # pixels, side of the blocks that shuffled() moves
-
-
 class Detector(nn.Module):
-    """Backbone, mean and deviation of feature maps, one linear layer: the log-odds of fake.
+    """Backbone, mean and deviation of the last feature map, one linear layer: the log-odds of fake.
 
-    The last feature map says what is shown; the outputs of the layers taps,
-    where given, say more about texture. depth is how many layers are kept,
-    all unless given. Log-odds below floor, where given, are raised to it once
-    training is over: finding nothing is then no evidence.
+    depth is how many layers are kept. Log-odds below floor, where given, are raised
+    to it once training is over: finding nothing is then no evidence.
     """
 
-    def __init__(self, weights, size, taps=(), depth=None, floor=None):
+    def __init__(self, weights, size, depth, floor=None):
         super().__init__()
-        self.backbone, self.taps, self.floor = build(weights, size), taps, floor
-        self.backbone.cut(depth or len(self.backbone.layers))
-        width = sum(channels(self.backbone, k) for k in (len(self.backbone.layers) - 1, *taps))
-        self.head = nn.Linear(2 * width, 1)
+        self.backbone, self.floor = build(weights, size), floor
+        self.backbone.cut(depth)
+        self.head = nn.Linear(2 * channels(self.backbone, depth - 1), 1)
 
     def pooled(self, x):
-        """Mean and deviation of each channel of the last feature map, then of the taps."""
-        outputs = self.backbone.outputs(x)
-        return torch.cat([statistics(outputs[-1]), *(statistics(outputs[k + 1]) for k in self.taps)], 1)
+        """Mean and deviation of each channel of the last feature map."""
+        return statistics(self.backbone(x))
 
     def forward(self, x, dropout=0.0):
         """N×3×S×S in [-1, 1] to N log-odds."""
@@ -86,58 +77,6 @@ def freeze(detector, layers):
     for layer in detector.backbone.layers[:layers]:
         layer.requires_grad_(False)
     return [p for p in detector.backbone.parameters() if p.requires_grad]
-
-
-def fine_tune(detector, draw, options, seed):
-    """Trains a copy on options["steps"] batches; draw(random) gives one (uint8 picture, label).
-
-    With options["average"] the result is the running mean of the weights, which ranks
-    unseen sources more steadily than the weights of any one step. options["shuffle"]
-    is the share of the batches whose pictures are cut to blocks and put together anew.
-    """
-    torch.manual_seed(seed)
-    random = np.random.RandomState(seed)
-    net = copy.deepcopy(detector).to(memory_format=torch.channels_last).train()
-    tuned = freeze(net, options["frozen"])
-    optimiser = torch.optim.AdamW(
-        [{"params": tuned}, {"params": net.head.parameters()}], lr=0.0, weight_decay=options["decay"]
-    )
-    mean, running = copy.deepcopy(net), 0.0
-    for step in range(options["steps"]):
-        warm = min(1, (step + 1) / 30) * 0.5 * (1 + np.cos(np.pi * step / options["steps"]))
-        for group, rate in zip(optimiser.param_groups, options["rates"]):
-            group["lr"] = rate * warm
-        rows, labels = zip(*(draw(random) for _ in range(options["batch"])))
-        rows = np.stack(rows)
-        if random.rand() < options.get("shuffle", 0.0):
-            rows = shuffled(rows, random)
-        loss = learn(net, optimiser, rows, labels, options["dropout"])
-        follow(mean, net, min(options.get("average", 0.0), step / (step + 10)))
-        running += (loss - running) / min(step + 1, 50)
-        if (step + 1) % 50 == 0:
-            print(f"  step {step + 1}: loss {running:.3f}", flush=True)
-    return mean.eval().requires_grad_(False)
-
-
-def shuffled(rows, random):
-    """The rows with their blocks in a new order, the same for all: what is shown is gone, the texture stays."""
-    count, height, width, channels = rows.shape
-    down, right = height // BLOCK, width // BLOCK
-    order = random.permutation(down * right)
-    parts = rows.reshape(count, down, BLOCK, right, BLOCK, channels).swapaxes(2, 3).reshape(count, -1, BLOCK, BLOCK, channels)
-    parts = parts[:, order].reshape(count, down, right, BLOCK, BLOCK, channels)
-    return parts.swapaxes(2, 3).reshape(rows.shape)
-
-
-def learn(net, optimiser, rows, labels, dropout):
-    """One step on a batch; returns its loss."""
-    truth = torch.tensor(labels).float() * 0.9 + 0.05
-    loss = F.binary_cross_entropy_with_logits(net(tensor(rows), dropout), truth)
-    optimiser.zero_grad()
-    loss.backward()
-    nn.utils.clip_grad_norm_([p for g in optimiser.param_groups for p in g["params"]], 1.0)
-    optimiser.step()
-    return loss.item()
 
 
 def follow(mean, net, keep):

@@ -10,6 +10,7 @@ import torch.nn as nn
 
 OPSET = 17
 TOLERANCE = 1e-4
+LARGE = 1000  # values of a tensor that compact() makes smaller
 
 
 class Served(nn.Module):
@@ -33,6 +34,25 @@ def export(detector, path, size):
         dynamic_axes={"pixels": {0: "n"}, "logit": {0: "n"}},
     )
     onnx.checker.check_model(str(path), full_check=True)
+
+
+def rounded(detector):
+    """Rounds what compact() makes smaller, in place, so that the file holds just what is run."""
+    for values in detector.state_dict().values():
+        if values.numel() > LARGE:
+            values.copy_(values.half().float())
+    return detector
+
+
+def compact(path):
+    """Keeps large weights in 16 bits, from which ONNX Runtime makes 32 when it loads the graph."""
+    model = onnx.load(path)
+    for tensor in list(model.graph.initializer):
+        if tensor.data_type == onnx.TensorProto.FLOAT and np.prod(tensor.dims) > LARGE:
+            values, name = onnx.numpy_helper.to_array(tensor).astype(np.float16), tensor.name
+            tensor.CopyFrom(onnx.numpy_helper.from_array(values, name + "_half"))
+            model.graph.node.insert(0, onnx.helper.make_node("Cast", [name + "_half"], [name], to=onnx.TensorProto.FLOAT))
+    onnx.save(model, path)
 
 
 def session(path):

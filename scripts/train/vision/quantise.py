@@ -14,7 +14,7 @@ from vision import export
 ROWS = 96  # that show which values the maps take
 # Of a row's logit, between processors: where a sum lies between two steps, either may be taken.
 GOLDEN_TOLERANCE = 0.02
-HEAD = ("detector.head.weight", "detector.head.bias")
+HEAD = ("detector.head.last.weight", "detector.head.last.bias")
 
 
 class Rows(CalibrationDataReader):

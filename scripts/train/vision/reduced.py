@@ -19,7 +19,7 @@ above. The last columns are shares called fake of genuine and of generated pictu
 
 def sample(study, items):
     """Rows that show which values the maps take: one of each of some scored items."""
-    judged = [i for i in items if i.judged and not i.made]
+    judged = [i for i in items if i.judged]
     chosen = np.linspace(0, len(judged) - 1, quantise.ROWS).astype(int)
     return np.stack([study.data.check_row(judged[k]) for k in chosen])
 
@@ -46,6 +46,7 @@ def scores(study, items, work):
 def write(study, folder, items, rows):
     """Writes FILE beside the model; returns its entry in the card. rows are its measurements."""
     quantise.quantise(folder / "model.onnx", folder / FILE, sample(study, items))
+    export.compact(folder / FILE)
     golden = export.golden(folder / FILE, study.data.SIZE) | {"tolerance": quantise.GOLDEN_TOLERANCE}
     return {"precision": "int8", "file": FILE, "sha256": export.digest(folder / FILE), "golden": golden, "measured": rows}
 

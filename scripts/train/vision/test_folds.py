@@ -1,11 +1,10 @@
-"""Tests of the folds, and of the shuffling of blocks."""
+"""Tests of the folds."""
 
 import unittest
 from pathlib import Path
 
 import numpy as np
 
-from vision.detector import BLOCK, shuffled
 from vision.folds import folds, groups, inside, repositories
 from vision.gather import Item
 
@@ -49,23 +48,6 @@ class Folds(unittest.TestCase):
         """Fakes that the script made are no generator that could leak."""
         made = [*ITEMS, picture("fake", "blended", "c", made=True), picture("fake", "blended", "d", made=True)]
         self.assertEqual(list(inside(made, np.array([0, 0, 1, 1, 0, 1, 1, 0, 0, 1]), 0)), [3, 5, 9])
-
-
-class Shuffling(unittest.TestCase):
-    """Blocks move, pixels stay."""
-
-    def test_blocks_are_kept_whole(self):
-        """Every block of the input is in the output once, and each picture has the same order."""
-        side = 2 * BLOCK
-        one = np.repeat(np.repeat(np.arange(4, dtype=np.uint8).reshape(2, 2), BLOCK, 0), BLOCK, 1)
-        rows = np.stack([one, one + 10])[..., None].repeat(3, 3)
-        found = shuffled(rows, np.random.RandomState(1))
-        self.assertEqual(found.shape, (2, side, side, 3))
-        corners = found[0, ::BLOCK, ::BLOCK, 0]
-        self.assertEqual(sorted(corners.ravel()), [0, 1, 2, 3])
-        self.assertFalse(np.array_equal(corners, one[::BLOCK, ::BLOCK]))
-        self.assertTrue(np.array_equal(found[0], corners.repeat(BLOCK, 0).repeat(BLOCK, 1)[..., None].repeat(3, 2)))
-        self.assertTrue(np.array_equal(found[1], found[0] + 10))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,1 @@
+"""The picture model: is a picture generated as a whole?"""

@@ -1,0 +1,66 @@
+"""Tests of the picture model's heads and rows."""
+
+import sys
+import unittest
+from pathlib import Path
+from types import SimpleNamespace
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+import judge
+import numpy as np
+import torch
+import heads
+
+from vision.canonical import overview, overview_factor
+
+OPTIONS = {"heads": 2, "steps": 60, "batch": 64, "rate": 1e-2, "decay": 0.1, "dropout": (0.1, 0.1), "overviews": 0.4}
+
+
+def pictures(count, random):
+    """Items whose statistics say what they are in one column, and their statistics."""
+    items = [SimpleNamespace(fake=k % 2, repository=str(k % 7), generator="g", made=False) for k in range(count)]
+    features = []
+    for item in items:
+        rows = random.randn(4, 6).astype(np.float16) + np.array([4 * item.fake, 0, 0, 0, 0, 100], np.float16)
+        features.append({"clean": rows[:1], "tiles": rows[1:2], "overview": rows[2:3], "overviews": rows[3:4]})
+    return items, features
+
+
+class Heads(unittest.TestCase):
+    """Heads learn, and several say the mean of what each says."""
+
+    def test_a_head_learns(self):
+        items, features = pictures(80, np.random.RandomState(0))
+        head = heads.train(items, features, OPTIONS, 0)
+        says = np.array([heads.judged(head, f["clean"])[0] for f in features])
+        labels = np.array([i.fake for i in items])
+        self.assertGreater(says[labels == 1].mean() - says[labels == 0].mean(), 2)
+
+    def test_several_say_their_mean(self):
+        torch.manual_seed(0)
+        heads = [judge.Head(torch.zeros(6), torch.ones(6), 5).eval() for _ in range(3)]
+        x = torch.randn(4, 6)
+        with torch.no_grad():
+            expected = sum(h(x) for h in heads) / 3
+            torch.testing.assert_close(judge.together(heads)(x), expected)
+
+
+class Overviews(unittest.TestCase):
+    """The picture as a whole, reduced."""
+
+    def test_factors(self):
+        for shorter, factor in ((224, 1), (335, 1), (336, 2), (559, 2), (560, 3), (720, 3)):
+            self.assertEqual(overview_factor(np.zeros((shorter, 1280, 3))), factor)
+
+    def test_blocks_are_averaged_and_short_sides_reflected(self):
+        pixels = np.arange(24 * 50 * 3).reshape(24, 50, 3).astype(np.uint8)
+        found = overview(pixels, 16)
+        blocks = pixels[:24, :50].reshape(12, 2, 25, 2, 3).astype(int).sum((1, 3))
+        expected = (blocks + 2) // 4
+        np.testing.assert_array_equal(found[:12], expected[:, 4:20])
+        np.testing.assert_array_equal(found[12:], expected[10:6:-1, 4:20])
+
+
+if __name__ == "__main__":
+    unittest.main()
