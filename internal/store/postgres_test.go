@@ -40,7 +40,9 @@ func TestWhatPostgresSyncs(t *testing.T) {
 	}
 }
 
-// Two transactions that wait for each other: one is run again, and both are done.
+// Two transactions that wait for each other: one is run again, and both are done. On
+// a busy machine the one that is run again can be the quicker to lock its first row,
+// before the other has woken up: then they meet once more, which is no mistake.
 func TestDeadlocksAreTriedAgain(t *testing.T) {
 	t.Parallel()
 	s := onPostgres(t).open(t)
@@ -66,7 +68,7 @@ func TestDeadlocksAreTriedAgain(t *testing.T) {
 	close(begin)
 	require.NoError(t, <-ended)
 	require.NoError(t, <-ended)
-	assert.Len(t, holding, 1, "one was tried again")
+	assert.NotEmpty(t, holding, "none was tried again")
 
 	tried := 0
 	err := s.Write(t.Context(), func(*Tx) error { tried++; return &pgconn.PgError{Code: "40001"} })
