@@ -105,21 +105,21 @@ func look(f preprocess.Frame, card models.Card, session *ort.Session) (float64, 
 	if err != nil {
 		return 0, err
 	}
-	whole := false
+	whole := 0 // rows
 	if card.Preprocessing.Overview {
 		if whole, err = fillOverview(f, side, n, session); err != nil {
 			return 0, err
 		}
 	}
-	if !whole {
-		logits, err := session.Run(n)
-		return average(logits), err
-	}
-	logits, err := session.Run(n + 1)
+	logits, err := session.Run(n + whole)
 	if err != nil {
 		return 0, err
 	}
-	return (average(logits[:n]) + float64(logits[n])) / 2, nil
+	mean := average(logits[:n])
+	for _, z := range logits[n:] {
+		mean = (mean + float64(z)) / 2
+	}
+	return mean, nil
 }
 
 func (j *jury) sound(windows [][]float32) (answer, error) {

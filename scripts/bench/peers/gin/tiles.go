@@ -30,18 +30,18 @@ func fillTiles(f preprocess.Frame, side, most int, session *ort.Session) (n int,
 }
 
 // fillOverview writes the middle of a picture, reduced by the factor that brings its
-// shorter side nearest to side, into row n. A small picture has none.
-func fillOverview(f preprocess.Frame, side, n int, session *ort.Session) (bool, error) {
+// shorter side nearest to side, into row n, and counts it. A small picture has none.
+func fillOverview(f preprocess.Frame, side, n int, session *ort.Session) (int, error) {
 	by := (2*min(f.Width, f.Height) + side) / (2 * side)
 	if by < 2 {
-		return false, nil
+		return 0, nil
 	}
 	at := image.Pt((f.Width/by-side)/2, (f.Height/by-side)/2)
 	if min(f.Width, f.Height)/by < side {
-		return false, fmt.Errorf("a picture of %d×%d pixels, whose overview has to be reflected", f.Width, f.Height)
+		return 0, fmt.Errorf("a picture of %d×%d pixels, whose overview has to be reflected", f.Width, f.Height)
 	}
 	copy(session.Row(n).U8, f.Reduced(by, image.Rectangle{Min: at, Max: at.Add(image.Pt(side, side))}).Pix)
-	return true, nil
+	return 1, nil
 }
 
 func grid(width, height, side, most int) (columns, rows int) {
