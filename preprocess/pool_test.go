@@ -329,37 +329,6 @@ func TestManyDecodes(t *testing.T) {
 	wg.Wait()
 }
 
-// A child that had served enough files ended before another was started, which takes
-// a quarter of a second. As all children serve equally many, nobody was served
-// meanwhile: of a hundred small pictures a second, one in a hundred took half a second.
-func TestAChildServesUntilItIsRelieved(t *testing.T) {
-	t.Parallel()
-	opts := poolOptions(t, "relieved")
-	opts.Children, opts.Recycle = 1, 2
-	mark := filepath.Join(t.TempDir(), "mark")
-	if err := unix.Mkfifo(mark+pipe, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	opts.Env = append(opts.Env, markVariable+"="+mark)
-	pool := newPool(t, opts)
-	data := tinyPNG(t)
-	for range 5 * opts.Recycle {
-		if _, err := decodeBytes(t, pool, data, ""); err != nil {
-			t.Fatal("while no other child has started:", err)
-		}
-	}
-	open, err := os.OpenFile(mark+pipe, os.O_RDWR, 0) // the others start now
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = open.Close() }()
-	for { // until the other one has taken over, which the test's time limit bounds
-		if _, err := decodeBytes(t, pool, data, ""); err != nil {
-			break
-		}
-	}
-}
-
 func TestWhatIsRefusedBeforeAChildSeesIt(t *testing.T) {
 	t.Parallel()
 	pool := newPool(t, poolOptions(t, "crash"))
