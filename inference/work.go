@@ -67,16 +67,16 @@ func (r *rowsOf) tiles(media *preprocess.Media, c models.Card, pieces []piece) f
 	each := max(1, min(c.Preprocessing.Tiles, videoTiles/len(pieces)))
 	var tiles []tile
 	for i, p := range pieces {
-		f, whole := media.Frames[p.frame], 1.0
+		f, share := media.Frames[p.frame], 1.0
 		if by := overviewFactor(f, side); c.Preprocessing.Overview && by > 1 {
-			tiles, whole = append(tiles, overview(f, by, side)), 0.5
-			r.add(i, 1, whole)
+			tiles, share = append(tiles, overview(f, by, side)), 0.5
+			r.add(i, 1, share)
 		}
 		origins := tileOrigins(f.Width, f.Height, side, each)
 		for _, at := range origins {
 			tiles = append(tiles, tile{f, at})
 		}
-		r.add(i, len(origins), whole)
+		r.add(i, len(origins), share)
 	}
 	return func(i int, dst models.Row) { tiles[i].fill(dst.U8, side) }
 }
