@@ -111,20 +111,22 @@ def keep(task):
     one.rank, one.judged, one.base = item.rank, item.rank < JUDGED, str(base)
     clean, random = canonical(pixels, one.lossy), np.random.RandomState(int(base.name))
     rows = rows_of(clean)
-    found = {name: RUN[0](part).astype(np.float16) for name, part in rows.items() if len(part)}
-    found["tiles"] = RUN[0](np.stack([tile_view(pixels, one.lossy, random) for _ in range(VIEWS)])).astype(np.float16)
-    none = np.zeros((0, found["tiles"].shape[1]), np.float16)
-    found["overviews"] = none
-    if len(rows["overview"]):
-        found["overviews"] = RUN[0](np.stack([whole_view(pixels, one.lossy, random) for _ in range(WHOLES)])).astype(np.float16)
+    views = {
+        "tiles": [tile_view(pixels, one.lossy, random) for _ in range(VIEWS)],
+        "overviews": [whole_view(pixels, one.lossy, random) for _ in range(WHOLES if len(rows["overview"]) else 0)],
+    }
     if one.judged:
         shared = compress(shrink(clean, 768)[0], 60)
         one.traits = [sharpness(clean), sharpness(shared)]
-        second = {"shared_" + name: part for name, part in rows_of(shared).items()}
-        found |= {name: RUN[0](part).astype(np.float16) for name, part in second.items() if len(part)}
-        np.savez(f"{base}.npz", **rows, **second)
-    np.savez(f"{base}.statistics.npz", **({"overview": none, "shared_overview": none} | found))
+        rows |= {"shared_" + name: part for name, part in rows_of(shared).items()}
+        np.savez(f"{base}.npz", **rows)
+    np.savez(f"{base}.statistics.npz", **{name: statistics(part) for name, part in (rows | views).items()})
     return one
+
+
+def statistics(rows):
+    """Those of each row, in 16 bits; there may be none."""
+    return RUN[0](np.array(rows)).astype(np.float16) if len(rows) else np.zeros((0, judge.WIDTH), np.float16)
 
 
 def rows_of(pixels):
@@ -149,20 +151,21 @@ def whole_view(pixels, lossy, random):
     return np.ascontiguousarray(part[:, ::-1]) if random.rand() < 0.5 else part
 
 
-def pooled(tiles, whole):
-    """The logit of a picture from those of its rows."""
-    return float((tiles.mean() + whole.mean()) / 2 if len(whole) else tiles.mean())
+def pooled(run, tiles, whole):
+    """The logit of a picture from its rows, of which the overview counts as much as the tiles together."""
+    logit = run(tiles).mean()
+    return float((logit + run(whole).mean()) / 2 if len(whole) else logit)
+
+
+def score_rows(run, rows):
+    """The logit of a picture under each condition, from what run takes: pixels, or statistics."""
+    return [pooled(run, rows[tiles], rows[whole]) for tiles, whole in CONDITIONS]
 
 
 def score(run, item):
-    """The logit of a picture under each condition, by a graph."""
+    """The same by a graph, from the rows that were kept."""
     with np.load(item.base + ".npz") as kept:
-        return [pooled(run(kept[a]), run(kept[b]) if len(kept[b]) else []) for a, b in CONDITIONS]
-
-
-def score_statistics(run, features):
-    """The same from statistics, by a head."""
-    return [pooled(run(features[a]), run(features[b]) if len(features[b]) else []) for a, b in CONDITIONS]
+        return score_rows(run, kept)
 
 
 def check_row(item):

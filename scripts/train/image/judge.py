@@ -5,11 +5,12 @@ import torch.nn as nn
 import torch.nn.functional as F
 
 from vision.backbone import build
-from vision.detector import channels, statistics
+from vision.detector import statistics
 
 DEPTH = 61  # layers of the backbone; the last one, which is the widest, adds nothing
 # The output of every block: textures in the first of them, things in the last.
 TAPS = (2, 4, 5, 9, 12, 16, 20, 23, 27, 31, 35, 38, 42, 46, 49, 53, 57, 60)
+WIDTH = 3200  # statistics of a row
 HIDDEN = 128
 FAR = 4.0  # deviations from the mean beyond which a statistic counts no further
 
@@ -21,7 +22,6 @@ class Statistics(nn.Module):
         super().__init__()
         self.backbone = build(weights, size)
         self.backbone.cut(DEPTH)
-        self.width = 2 * sum(channels(self.backbone, k) for k in TAPS)
 
     def forward(self, x):
         """The statistics of all taps, one after the other."""

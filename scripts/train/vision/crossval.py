@@ -21,7 +21,7 @@ def score_fold(study, plain, items, features, fold, unseen, work):
     left = np.array([k for k in np.flatnonzero(fold_of == fold) if items[k].judged])
     known = inside(items, fold_of, fold) if unseen else np.flatnonzero(fold_of != fold)
     head = study.train([items[k] for k in known], [features[k] for k in known], study.training, study.seed + 1 + fold)
-    scores = np.array([study.data.score_statistics(lambda rows: study.judged(head, rows), features[k]) for k in left])
+    scores = np.array([study.data.score_rows(lambda rows: study.judged(head, rows), features[k]) for k in left])
     if unseen:
         export.export(study.model(plain, head), study.kept(work, f"fold{fold}.onnx"), study.data.SIZE)
     print_fold(fold, unseen, [items[i] for i in left], scores)

@@ -1,7 +1,7 @@
 """Train, measure, export: the way from pictures and their statistics to a model folder.
 
 A Study says what is special to the model; its data is a module with SIZE,
-score, score_statistics, check_row and seen.
+score, score_rows, check_row and seen.
 """
 
 import json
