@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"image/png"
 	"os"
 	"path/filepath"
@@ -146,6 +147,20 @@ func TestEvalDamaged(t *testing.T) { //nolint:paralleltest // one ONNX Runtime i
 	assert.Equal(t, exitFailed, s.code)
 	r := evaluated(t, s.out)
 	assert.Equal(t, [3]int{5, 4, 1}, [3]int{r.Files, r.Failed, len(r.Media)})
+}
+
+// TestEvalIsPatient: the settings by which a busy service tells clients to come back
+// made eval leave out what was slow, as more files were begun than had found places.
+func TestEvalIsPatient(t *testing.T) { //nolint:paralleltest // one ONNX Runtime in a process
+	dir := t.TempDir()
+	place(t, dir, "config.yaml", []byte("inference: {wait: 10ms, burst: 10ms}\n"))
+	for i := range 24 {
+		place(t, dir, fmt.Sprintf("real/%d.wav", i), silence(10))
+	}
+	s := call(t, "eval", "--json", "--provider", "cpu", "--config", filepath.Join(dir, "config.yaml"), dir)
+	assert.Equal(t, exitOK, s.code, s.err)
+	r := evaluated(t, s.out)
+	assert.Equal(t, [2]int{24, 0}, [2]int{r.Files, r.Failed})
 }
 
 // TestEvalInterrupted: figures of the files that were judged until then would be

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
+	"time"
 
 	"github.com/schollz/progressbar/v3"
 	"golang.org/x/term"
@@ -38,9 +39,14 @@ type judged struct {
 	decisions map[inference.Sensitivity]inference.Decision
 }
 
+// inNoHurry is how long a file may wait for its turn: all are judged, and nobody is to
+// come back later.
+const inNoHurry = 365 * 24 * time.Hour
+
 // openJury starts everything that judges files of one's own. The caller closes it.
 func openJury(ctx context.Context, cfg config.Config, names []string) (*jury, error) {
 	cfg.Upload.Size = max(cfg.Upload.Size, config.Size(largest(names))) // nothing else bounds them
+	cfg.Inference.Wait, cfg.Inference.Burst = inNoHurry, inNoHurry
 	e, err := openEngine(ctx, cfg, slog.New(slog.DiscardHandler), care{})
 	switch {
 	case ctx.Err() != nil && e == nil:
