@@ -2,6 +2,7 @@ package account
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -236,6 +237,47 @@ func testFinishingOutlivesTheRequest(t *testing.T, fresh database) {
 	assert.Equal(t, 1, used)
 	assert.Zero(t, reserved)
 	require.ErrorIs(t, l.Reserve(gone, a, Submission{ID: NewDetectionID()}), context.Canceled)
+}
+
+// leaving is the context of a request whose client leaves as soon as somebody looks
+// whether it has.
+type leaving struct {
+	context.Context //nolint:containedctx // it is one
+
+	left atomic.Bool
+}
+
+func (l *leaving) Done() <-chan struct{} {
+	l.left.Store(true)
+	gone := make(chan struct{})
+	close(gone)
+	return gone
+}
+
+func (l *leaving) Err() error {
+	if l.left.Load() {
+		return context.Canceled
+	}
+	return nil
+}
+
+// A client that left while its place was being committed broke the commit off, and on
+// PostgreSQL it could take effect after the place had been given back: the place was
+// lost to the account for as long as the process lived.
+func TestReservingOutlivesTheRequest(t *testing.T) {
+	t.Parallel()
+	onBoth(t, testReservingOutlivesTheRequest)
+}
+
+func testReservingOutlivesTheRequest(t *testing.T, fresh database) {
+	t.Helper()
+	l, _ := setup(t, fresh)
+	a, id := join(t, l, "ann", "pro"), NewDetectionID()
+	require.NoError(t, l.Reserve(&leaving{Context: t.Context()}, a, Submission{ID: id, Sensitivity: "strict"}))
+	require.NoError(t, l.Release(t.Context(), id))
+	_, reserved, err := places(t.Context(), l, a)
+	require.NoError(t, err)
+	assert.Zero(t, reserved)
 }
 
 func TestReserveRefusesAnIDTwice(t *testing.T) {

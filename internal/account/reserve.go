@@ -27,8 +27,15 @@ func (l *Ledger) Check(ctx context.Context, a Account) error {
 // processing, all in one transaction. The errors are Check's. After success one of
 // Settle, Fail and Release must be called for s.ID. An asynchronous one survives a
 // power failure from then on; of a synchronous one, whose client such a failure
-// leaves without an answer, nothing need be left.
+// leaves without an answer, nothing need be left. Once begun it does its work even when
+// ctx is cancelled: a commit that is broken off may take effect after the place has
+// been given back, and then nobody would give it back again.
 func (l *Ledger) Reserve(ctx context.Context, a Account, s Submission) error {
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("reserve a scan: %w", err)
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishing)
+	defer cancel()
 	write := l.store.WriteUnsynced
 	if s.Async {
 		write = l.store.Write

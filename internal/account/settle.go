@@ -9,7 +9,7 @@ import (
 	"deepfaked/internal/store"
 )
 
-// finishing bounds the transactions that end a detection. They don't end with
+// finishing bounds the transactions that begin or end a detection. They don't end with
 // the caller's context: a client that has gone must not leave its place held.
 const finishing = 30 * time.Second
 
