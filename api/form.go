@@ -178,8 +178,8 @@ func (f *form) set(name, value string) {
 	}
 }
 
-// file spools the upload. Once it is over the limit it is only counted: what
-// follows it in the form may still decide the answer.
+// file spools the upload. Once it is over the limit, or there is no room for it, it
+// is only counted: what follows it in the form may still decide the answer.
 func (r *formReader) file(f *form, part *multipart.Part) error {
 	if part.FileName() == "" && isText(part.Header.Get("Content-Type")) {
 		f.reject("The field file holds text, not a file; with curl write -F file=@NAME.")
@@ -187,15 +187,13 @@ func (r *formReader) file(f *form, part *multipart.Part) error {
 		return err
 	}
 	f.hasFile = true
-	to := io.Discard
-	if r.create != nil {
-		file, err := r.create()
-		if err != nil {
-			return &ownError{err}
-		}
-		f.file, to = file, &spoolWriter{file}
+	upTo := io.LimitReader(part, r.fileBytes)
+	n, err := r.spooled(f, upTo)
+	if own, ok := errors.AsType[*ownError](err); ok {
+		f.failed = own
+		f.close()
+		_, err = io.Copy(io.Discard, upTo)
 	}
-	n, err := io.Copy(to, io.LimitReader(part, r.fileBytes))
 	if f.bytes = n; err != nil {
 		return err
 	}
@@ -206,6 +204,19 @@ func (r *formReader) file(f *form, part *multipart.Part) error {
 			"The file is larger than the limit of %d bytes.", r.fileBytes)}
 	}
 	return err
+}
+
+// spooled writes src to a new file, where uploads are wanted, and returns how long it is.
+func (r *formReader) spooled(f *form, src io.Reader) (int64, error) {
+	if r.create == nil {
+		return io.Copy(io.Discard, src)
+	}
+	file, err := r.create()
+	if err != nil {
+		return 0, &ownError{err}
+	}
+	f.file = file
+	return io.Copy(&spoolWriter{file}, src)
 }
 
 // isText says that a part without a file name is an ordinary form value: it

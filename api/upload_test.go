@@ -310,6 +310,10 @@ func TestSpoolFull(t *testing.T) {
 	if !strings.Contains(a.text("message"), "no room") {
 		t.Errorf("the message is %q", a.text("message"))
 	}
+	// A file for which there was no room ended the reading, so that async was seen in
+	// front of it and not behind.
+	s.detect(s.key("free"), async(), zeros(5001)).want(402, "async_not_allowed")
+	s.detect(s.key("free"), zeros(5001), async()).want(402, "async_not_allowed")
 	s.detect(key, zeros(5000)).ok(200)
 	must(t, s.stop())
 	if !strings.Contains(s.logs.String(), "the spool is full") {
