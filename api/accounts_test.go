@@ -3,6 +3,7 @@ package api_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -40,8 +41,15 @@ func (b *broken) Reserve(ctx context.Context, a account.Account, s account.Submi
 }
 
 func (b *broken) Settle(ctx context.Context, id string, o account.Outcome) (account.Detection, error) {
-	if b.call == "Settle" {
+	switch b.call {
+	case "Settle":
 		return account.Detection{}, errBroken
+	case "taken away":
+		return account.Detection{}, fmt.Errorf("settle: %w", account.ErrNotFound)
+	case "unheard":
+		b.call = ""
+		_, err := b.Ledger.Settle(ctx, id, o)
+		return account.Detection{}, errors.Join(errBroken, err)
 	}
 	return b.Ledger.Settle(ctx, id, o)
 }
@@ -92,6 +100,35 @@ func TestBrokenAccounts(t *testing.T) {
 			b.call = ""
 			s.detect(key, photo()).ok(200)
 		})
+	}
+}
+
+// A process that the database has not heard of for long loses the places of what it
+// judges. One that woke up in the middle of a synchronous submission answered 404, for
+// an id that the client had never sent, and so told it not to try again.
+func TestPlaceTakenAway(t *testing.T) {
+	t.Parallel()
+	var b *broken
+	s := setup(t, config{api: func(o *api.Options) {
+		b = &broken{Ledger: o.Accounts.(*account.Ledger), call: "taken away"}
+		o.Accounts = b
+	}})
+	s.detect(s.key("pro"), photo()).want(500, "internal_error")
+}
+
+// Where the books took a result and the word of it was lost, the client was told that
+// nothing was counted, and it was.
+func TestSettledUnheard(t *testing.T) {
+	t.Parallel()
+	var b *broken
+	s := setup(t, config{api: func(o *api.Options) {
+		b = &broken{Ledger: o.Accounts.(*account.Ledger), call: "unheard"}
+		o.Accounts = b
+	}})
+	key := s.key("pro")
+	s.detect(key, photo()).ok(200)
+	if used := s.usage(key).Used; used != 1 {
+		t.Errorf("%d scans are counted", used)
 	}
 }
 

@@ -144,6 +144,9 @@ func (s *Server) detectNow(ctx context.Context, a account.Account, t job.Task) (
 	// caller, who closes it too, waits for that.
 	go func() { _ = t.File.Close() }()
 	d, err = s.opts.Accounts.Settle(ctx, t.ID, outcome)
+	if err != nil { // it may be in the books all the same, and then this returns it
+		d, err = s.opts.Accounts.Settle(ctx, t.ID, outcome)
+	}
 	settled = err == nil
 	return d, err
 }

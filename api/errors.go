@@ -131,8 +131,6 @@ func describeLimit(err error) *problem {
 	case errors.Is(err, account.ErrQuotaExceeded):
 		return &problem{code: quotaExceeded,
 			message: "The plan's scan allowance is used up: upgrade the plan to continue."}
-	case errors.Is(err, account.ErrNotFound):
-		return &problem{code: notFound, message: "There is no detection with this id."}
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package api
 
 import (
 	_ "embed" // of the OpenAPI document
+	"errors"
 	"net/http"
 
 	"github.com/gin-gonic/gin"
@@ -10,9 +11,19 @@ import (
 	"deepfaked/models"
 )
 
+// detection is the one that the path names. The error says so where there is none:
+// nowhere else is that the client's mistake.
+func (s *Server) detection(c *gin.Context) (account.Detection, error) {
+	d, err := s.opts.Accounts.Detection(c.Request.Context(), *from(c).account, c.Param("id"))
+	if errors.Is(err, account.ErrNotFound) {
+		err = &problem{code: notFound, message: "There is no detection with this id."}
+	}
+	return d, err
+}
+
 // result answers GET /v1/results/{id}.
 func (s *Server) result(c *gin.Context) {
-	d, err := s.opts.Accounts.Detection(c.Request.Context(), *from(c).account, c.Param("id"))
+	d, err := s.detection(c)
 	if err != nil {
 		s.fail(c, err)
 		return
@@ -25,7 +36,7 @@ func (s *Server) result(c *gin.Context) {
 
 // report answers GET /v1/results/{id}/report.
 func (s *Server) report(c *gin.Context) {
-	d, err := s.opts.Accounts.Detection(c.Request.Context(), *from(c).account, c.Param("id"))
+	d, err := s.detection(c)
 	switch {
 	case err != nil:
 		s.fail(c, err)
