@@ -138,6 +138,9 @@ func (s *Server) detectNow(ctx context.Context, a account.Account, t job.Task) (
 	defer cancel()
 	outcome, err := job.Judge(analysis, s.opts.Detector, t, inference.Interactive)
 	if err != nil {
+		if errors.Is(analysis.Err(), context.DeadlineExceeded) {
+			err = fmt.Errorf("%w: %w", job.ErrTooLate, err)
+		}
 		return d, err
 	}
 	// The room of the file is given back while the outcome is written to disk; the

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -248,11 +247,12 @@ func TestSentence(t *testing.T) {
 		"The plan's scan allowance is used up: upgrade the plan to continue.":                                fmt.Errorf("reserve: %w", account.ErrQuotaExceeded),
 		"The service has more work than it can finish in time. Retry in 2 seconds.":                          &inference.SaturatedError{RetryAfter: 1001 * time.Millisecond},
 		"The service is shutting down; nothing was counted. Submit the file again.":                          fmt.Errorf("x: %w", job.ErrClosed),
-		"The analysis took too long and was stopped; nothing was counted. Retry in a moment.":                fmt.Errorf("x: %w", context.DeadlineExceeded),
+		"The analysis took too long and was stopped; nothing was counted. Retry in a moment.":                fmt.Errorf("x: %w", job.ErrTooLate),
 		"The service has no room for the upload right now; nothing was counted. Retry in a moment.":          fmt.Errorf("x: %w", spool.ErrFull),
 		"The service can't put the upload into its store right now; nothing was counted. Retry in a moment.": fmt.Errorf("x: %w: %w", spool.ErrAway, context.DeadlineExceeded),
 		"The upload was lost before its analysis; nothing was counted. Submit the file again.":               fmt.Errorf("x: %w", spool.ErrLost),
-		"The service failed; nothing was counted. Retry in a moment.":                                        io.ErrClosedPipe,
+		// A database that did not answer in time was told as an analysis that took too long.
+		"The service failed; nothing was counted. Retry in a moment.": fmt.Errorf("connect to the database: %w", context.DeadlineExceeded),
 	} {
 		if got := api.Sentence(err); got != want {
 			t.Errorf("%v is worded %q, want %q", err, got, want)

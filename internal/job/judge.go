@@ -3,6 +3,7 @@ package job
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 
@@ -11,6 +12,11 @@ import (
 	"deepfaked/internal/spool"
 	"deepfaked/preprocess"
 )
+
+// ErrTooLate says that an analysis was stopped because it took longer than it may. A
+// deadline that something else missed, such as a connection to the database, is not
+// the file's fault.
+var ErrTooLate = errors.New("the analysis took too long")
 
 // Detector judges one file.
 type Detector interface {

@@ -61,7 +61,7 @@ func (w *worker) Work(ctx context.Context, j *river.Job[detection]) (err error) 
 // final says that another attempt would end in the same way.
 func final(err error) bool {
 	media := (*preprocess.Error)(nil)
-	return errors.As(err, &media) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, spool.ErrLost) || errors.Is(err, spool.ErrDamaged)
+	return errors.As(err, &media) || errors.Is(err, ErrTooLate) || errors.Is(err, spool.ErrLost) || errors.Is(err, spool.ErrDamaged)
 }
 
 // attempt judges the upload within the deadline.
@@ -77,7 +77,7 @@ func (r *Runner) attempt(ctx context.Context, d detection) (account.Outcome, err
 		ID: d.ID, RequestID: d.RequestID, Account: d.Account, File: file, Declared: d.Declared, Sensitivity: d.Sensitivity,
 	})
 	if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		err = fmt.Errorf("%w: %w", context.DeadlineExceeded, err)
+		err = fmt.Errorf("%w: %w", ErrTooLate, err)
 	}
 	return outcome, err
 }
