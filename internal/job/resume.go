@@ -30,12 +30,16 @@ func (r *Runner) resume(ctx context.Context) error {
 
 // Recover takes up what processes left that are no longer at work: jobs that they
 // were running wait again, unless they have had all their attempts, and detections
-// that no job works for have failed. It can run at any time.
+// that no job works for have failed. Jobs that were fetched for this process and
+// never reached it wait again, too. It can run at any time.
 func (r *Runner) Recover(ctx context.Context) error {
-	var again int64
+	var again, reclaimed int64
 	var lost map[string]string
 	err := r.deps.Process.Inherit(ctx, func(tx *store.Tx) (err error) {
 		if again, err = r.release(ctx, tx); err != nil {
+			return err
+		}
+		if reclaimed, err = r.reclaim(ctx, tx); err != nil {
 			return err
 		}
 		lost, err = findLost(ctx, tx)
@@ -43,6 +47,9 @@ func (r *Runner) Recover(ctx context.Context) error {
 	})
 	if err != nil {
 		return fmt.Errorf("take up the jobs of other processes: %w", err)
+	}
+	if reclaimed > 0 {
+		r.deps.Logger.Warn("jobs wait again that were fetched for this process and never reached it", "jobs", reclaimed)
 	}
 	for id, message := range lost {
 		if err := r.conclude(ctx, id, r.deps.Books.Fail(ctx, id, message)); err != nil {

@@ -53,6 +53,7 @@ type Runner struct {
 	words    words
 	bell     bell
 	left     leftovers
+	inFlight inFlight
 	accepts  *gather[accepted]
 	settles  *gather[settled]
 	started  atomic.Bool

@@ -28,7 +28,11 @@ type worker struct {
 func (w *worker) Work(ctx context.Context, j *river.Job[detection]) (err error) {
 	r := w.runner
 	end := Failed
-	defer func(began time.Time) { r.attempted(j, began, end, err) }(time.Now())
+	r.inFlight.begin(j.ID)
+	defer func(began time.Time) {
+		r.inFlight.end(j.ID, err)
+		r.attempted(j, began, end, err)
+	}(time.Now())
 	outcome, err := r.attempt(ctx, j.Args)
 	if err == nil {
 		end = Complete
