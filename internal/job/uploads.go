@@ -155,21 +155,27 @@ func (r *Runner) parkedSince(ctx context.Context, age time.Duration) (map[string
 	return old, nil
 }
 
-// Between two looks for an upload that can't be had for now.
+// Between two looks for an upload that can't be had for now, or two tries to write
+// down an end.
 const (
 	awayFirst = time.Second
 	awayLast  = time.Minute
 )
 
 // waitFor says when to look again for an upload that can't be had for now, at no
-// attempt's cost: the file is not to blame. It waits longer each time.
+// attempt's cost: the file is not to blame.
 func waitFor(j *river.Job[detection], err error) (time.Duration, bool) {
 	if !errors.Is(err, spool.ErrAway) && !errors.Is(err, spool.ErrFull) {
 		return 0, false
 	}
+	return backoff(j), true
+}
+
+// backoff is longer each time that a job has waited at no attempt's cost.
+func backoff(j *river.Job[detection]) time.Duration {
 	var before struct {
 		Snoozes int `json:"snoozes"`
 	}
 	_ = json.Unmarshal(j.Metadata, &before) // the queue's own; without it the wait is short
-	return min(awayFirst<<min(before.Snoozes, 10), awayLast), true
+	return min(awayFirst<<min(before.Snoozes, 10), awayLast)
 }

@@ -107,7 +107,7 @@ type settled struct {
 // counted once however often it was tried.
 func (r *Runner) settle(ctx context.Context, j *river.Job[detection], o account.Outcome) error {
 	err := r.settles.do(context.WithoutCancel(ctx), settled{j.ID, account.Ended{ID: j.Args.ID, Outcome: o}})
-	return r.conclude(ctx, j.Args.ID, err)
+	return r.again(j, r.conclude(ctx, j.Args.ID, err))
 }
 
 // settleAll does so for several jobs, or for none.
@@ -135,7 +135,19 @@ func (r *Runner) fail(ctx context.Context, j *river.Job[detection], err error) e
 		return r.superseded(j, err)
 	}
 	r.deps.Logger.Log(ctx, level, "job failed", "request_id", j.Args.RequestID, "detection", j.Args.ID, "error", err)
-	return r.conclude(ctx, j.Args.ID, failed)
+	return r.again(j, r.conclude(ctx, j.Args.ID, failed))
+}
+
+// again has a job come back whose end the database did not take for err, if there is
+// one. That costs no attempt, or a file that was analysed would be given up as if it
+// could not be.
+func (r *Runner) again(j *river.Job[detection], err error) error {
+	if err == nil {
+		return nil
+	}
+	wait := backoff(j)
+	r.deps.Logger.Error("the end of a job could not be written down; it is analysed again", "request_id", j.Args.RequestID, "detection", j.Args.ID, "in", wait.String(), "error", err)
+	return river.JobSnooze(wait)
 }
 
 // ended ends jobs in the transaction of their results. The ledger may repeat that
