@@ -73,6 +73,30 @@ func TestUploadsAreWaitedFor(t *testing.T) {
 	}
 }
 
+// While the disk of the uploads was not mounted every job that waited failed for
+// good. It waits for the disk, at no attempt's cost, and no other is accepted onto
+// what lies at the disk's path meanwhile.
+func TestUploadsFolderGoesAway(t *testing.T) {
+	t.Parallel()
+	opts, seen := options(0), &observed{}
+	opts.Attempts, opts.Shared, opts.Observer = 1, true, seen
+	f := setup(t, onSQLite(t), good, opts)
+	id := f.submit(1)[0]
+	jobs, elsewhere := filepath.Join(f.data, "jobs"), filepath.Join(f.data, "elsewhere")
+	require.NoError(t, os.Rename(jobs, elsewhere))
+	require.NoError(t, os.Mkdir(jobs, 0o700))
+	opts.Workers = 1
+	f.start(good, opts)
+	require.Eventually(t, func() bool { return len(seen.seen()) > 0 }, time.Minute, time.Millisecond)
+	_, err := f.place.submit(t.Context(), f.jobs, f.account)
+	require.ErrorIs(t, err, spool.ErrAway)
+	require.NoError(t, os.Remove(jobs))
+	require.NoError(t, os.Rename(elsewhere, jobs))
+	assert.Equal(t, account.Complete, f.ended(id).State)
+	f.used(1)
+	f.empty()
+}
+
 // Another attempt would not find what is lost, or make good what is damaged.
 func TestUploadsThatAreGone(t *testing.T) {
 	t.Parallel()

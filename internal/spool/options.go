@@ -8,8 +8,9 @@ type Options struct {
 	// must not be shared with anything else.
 	Dir string
 	// Park is the folder of parked files, which other processes may share; on
-	// another file system than Dir they are copied there. Empty: no file can be
-	// parked.
+	// another file system than Dir they are copied there. A file that is made in it
+	// marks it: while its path leads elsewhere nothing is parked or found lost.
+	// Empty: no file can be parked.
 	Park string
 	// Keep is the folder for uploads that are kept; empty: none is.
 	Keep string

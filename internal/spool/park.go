@@ -7,8 +7,8 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strconv"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -37,25 +37,19 @@ func (s *Spool) Park(_ context.Context, name string, f *File) error { return f.P
 // Park gives the file a name in Options.Park, by which Open finds it in this
 // process or a later one. When it returns nil the file and its name are on disk:
 // they survive a power failure. It stays open and can be read on. Nothing may be
-// written to it any more. The error wraps ErrFull when there is no room.
+// written to it any more. The error wraps ErrFull when there is no room and
+// ErrAway when the folder is not there.
 func (f *File) Park(name string) error {
-	path, err := f.spool.parked(name)
+	folder, err := f.spool.folderFor(name)
 	if err != nil {
 		return err
 	}
+	defer func() { _ = folder.Close() }()
 	if err := f.file.Sync(); err != nil {
 		return fmt.Errorf("spool: write an upload to disk: %w", full(err))
 	}
-	// The one way to name a file without one that takes no privilege (open(2)).
-	own := "/proc/self/fd/" + strconv.Itoa(int(f.file.Fd()))
-	if unix.Linkat(unix.AT_FDCWD, own, unix.AT_FDCWD, path, unix.AT_SYMLINK_FOLLOW) != nil {
-		err = f.copyTo(path)
-	}
-	if err == nil {
-		err = syncFolder(f.spool.park)
-	}
-	if err != nil {
-		return errors.Join(fmt.Errorf("spool: park an upload: %w", full(err)), removed(path))
+	if err := f.name(folder, name); err != nil {
+		return errors.Join(fmt.Errorf("spool: park an upload: %w", full(err)), removed(folder, name))
 	}
 	f.stays = true
 	f.spool.parkedFiles.Add(1)
@@ -65,9 +59,26 @@ func (f *File) Park(name string) error {
 	return nil
 }
 
-// copyTo writes the file to path, synced, where its file system can't name it.
-func (f *File) copyTo(path string) error {
-	to, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+// name gives the file a name in a folder, synced.
+func (f *File) name(folder *os.Root, name string) error {
+	dir, err := folder.Open(".")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = dir.Close() }()
+	// The one way to name a file without one that takes no privilege (open(2)).
+	own := "/proc/self/fd/" + strconv.Itoa(int(f.file.Fd()))
+	if unix.Linkat(unix.AT_FDCWD, own, int(dir.Fd()), name, unix.AT_SYMLINK_FOLLOW) != nil {
+		if err := f.copyTo(folder, name); err != nil {
+			return err
+		}
+	}
+	return dir.Sync()
+}
+
+// copyTo writes the file there, synced, where its own file system can't name it.
+func (f *File) copyTo(folder *os.Root, name string) error {
+	to, err := folder.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}
@@ -77,23 +88,25 @@ func (f *File) copyTo(path string) error {
 
 // Open opens a parked file for reading; sum is its SHA-256, which is not
 // calculated again, and size its length, 0 when that is not known. The error
-// matches ErrLost when it is not there and ErrDamaged when it has another size.
-// The caller closes it.
+// matches ErrLost when its folder is there without it, ErrDamaged when it has
+// another size, and otherwise ErrAway: whatever else keeps it from being opened,
+// it may be whole. The caller closes it.
 func (s *Spool) Open(_ context.Context, name, sum string, size int64) (*File, error) {
-	path, err := s.parked(name)
+	folder, err := s.folderFor(name)
 	if err != nil {
 		return nil, err
 	}
-	file, err := os.Open(path)
+	defer func() { _ = folder.Close() }()
+	file, err := folder.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("spool: %w: %w", ErrLost, err)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("spool: open a parked upload: %w", err)
+		return nil, fmt.Errorf("spool: open a parked upload: %w: %w", ErrAway, err)
 	}
 	info, err := file.Stat()
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("spool: measure a parked upload: %w", err), file.Close())
+		return nil, errors.Join(fmt.Errorf("spool: measure a parked upload: %w: %w", ErrAway, err), file.Close())
 	}
 	if size > 0 && info.Size() != size {
 		return nil, errors.Join(fmt.Errorf("spool: %w: it has %d bytes and had %d", ErrDamaged, info.Size(), size), file.Close())
@@ -102,20 +115,21 @@ func (s *Spool) Open(_ context.Context, name, sum string, size int64) (*File, er
 }
 
 // Discard removes a parked file and gives its room back. One that is not there
-// is no error.
+// is no error, but the error matches ErrAway when the folder is not there.
 func (s *Spool) Discard(_ context.Context, name string) error {
-	path, err := s.parked(name)
+	folder, err := s.folderFor(name)
 	if err != nil {
 		return err
 	}
-	info, err := os.Stat(path)
+	defer func() { _ = folder.Close() }()
+	info, err := folder.Lstat(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
 		return fmt.Errorf("spool: measure a parked upload: %w", err)
 	}
-	if err := os.Remove(path); err != nil {
+	if err := folder.Remove(name); err != nil {
 		return fmt.Errorf("spool: remove a parked upload: %w", err)
 	}
 	s.parkedBytes.Add(-info.Size())
@@ -123,7 +137,8 @@ func (s *Spool) Discard(_ context.Context, name string) error {
 	return nil
 }
 
-// Parked lists the parked files.
+// Parked lists the parked files. The error matches ErrAway when their folder is
+// not there.
 func (s *Spool) Parked(context.Context) ([]Parked, error) {
 	var parked []Parked
 	err := s.eachParked(func(info fs.FileInfo) {
@@ -137,23 +152,38 @@ func (s *Spool) eachParked(fn func(fs.FileInfo)) error {
 	if s.park == "" {
 		return nil
 	}
-	entries, err := os.ReadDir(s.park)
+	folder, err := s.folder()
+	if err != nil {
+		return err
+	}
+	defer func() { _ = folder.Close() }()
+	list, err := names(folder)
 	if err != nil {
 		return fmt.Errorf("spool: list parked uploads: %w", err)
 	}
-	for _, e := range entries {
-		info, err := e.Info()
+	for _, name := range list {
+		info, err := folder.Lstat(name)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // another process has discarded it
 		}
 		if err != nil {
 			return fmt.Errorf("spool: measure a parked upload: %w", err)
 		}
-		if info.Mode().IsRegular() {
+		if info.Mode().IsRegular() && !strings.HasPrefix(name, marker) {
 			fn(info)
 		}
 	}
 	return nil
+}
+
+// names are those in a folder, in no order.
+func names(folder *os.Root) ([]string, error) {
+	dir, err := folder.Open(".")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = dir.Close() }()
+	return dir.Readdirnames(-1)
 }
 
 // countParked books the room of what is parked, by whatever process.
@@ -170,26 +200,9 @@ func (s *Spool) countParked() error {
 	return err
 }
 
-// parked is the path of a parked file. Names come from us; one that leads
-// elsewhere is a mistake.
-func (s *Spool) parked(name string) (string, error) {
-	if s.park == "" || name == "" || filepath.Base(name) != name || name == "." || name == ".." {
-		return "", fmt.Errorf("spool: %q can't be parked", name)
-	}
-	return filepath.Join(s.park, name), nil
-}
-
-func syncFolder(dir string) error {
-	folder, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(folder.Sync(), folder.Close())
-}
-
 // removed removes what may not be there.
-func removed(path string) error {
-	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+func removed(folder *os.Root, name string) error {
+	if err := folder.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	return nil

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 )
@@ -108,7 +109,10 @@ func TestParkFails(t *testing.T) {
 	must(t, err)
 	_, err = f.Write([]byte("abc"))
 	must(t, err)
-	must(t, os.Remove(park))
+	if f.Park(strings.Repeat("x", 300)) == nil {
+		t.Error("parked under a name that no file can have")
+	}
+	must(t, os.RemoveAll(park))
 	if f.Park("x") == nil {
 		t.Error("parked in a folder that is gone")
 	}

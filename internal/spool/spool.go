@@ -22,6 +22,7 @@ var ErrFull = errors.New("the spool is full")
 type Spool struct {
 	dir      string
 	park     string
+	mark     string // the name of the file in park that tells it from other folders
 	keep     string
 	capacity int64
 	named    atomic.Bool  // O_TMPFILE is not supported here
@@ -59,6 +60,12 @@ func New(opts Options) (*Spool, error) {
 		}
 	}
 	s := &Spool{dir: opts.Dir, park: opts.Park, keep: opts.Keep, capacity: opts.Capacity}
+	if s.park == "" {
+		return s, nil
+	}
+	if s.mark, err = mark(s.park); err != nil {
+		return nil, err
+	}
 	return s, s.countParked()
 }
 
