@@ -46,7 +46,7 @@ func (f *File) claim(n int64) error {
 	s := f.spool
 	used := s.bytes.Add(n) + s.parkedBytes.Load()
 	if s.capacity > 0 && used > s.capacity {
-		if err := s.countParked(); err != nil {
+		if err := s.recount(); err != nil {
 			s.bytes.Add(-n)
 			return err
 		}

@@ -122,6 +122,8 @@ func (s *Spool) Discard(_ context.Context, name string) error {
 		return err
 	}
 	defer func() { _ = folder.Close() }()
+	s.counting.Lock()
+	defer s.counting.Unlock()
 	info, err := folder.Lstat(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -131,6 +133,9 @@ func (s *Spool) Discard(_ context.Context, name string) error {
 	}
 	if err := folder.Remove(name); err != nil {
 		return fmt.Errorf("spool: remove a parked upload: %w", err)
+	}
+	if s.parkedFiles.Load() < 1 || s.parkedBytes.Load() < info.Size() {
+		return s.countParked() // it was another process that parked it, and maybe more
 	}
 	s.parkedBytes.Add(-info.Size())
 	s.parkedFiles.Add(-1)
@@ -186,16 +191,24 @@ func names(folder *os.Root) ([]string, error) {
 	return dir.Readdirnames(-1)
 }
 
-// countParked books the room of what is parked, by whatever process.
+// recount books the room of what is parked, by whatever process.
+func (s *Spool) recount() error {
+	s.counting.Lock()
+	defer s.counting.Unlock()
+	return s.countParked()
+}
+
+// countParked is recount for who has the lock. What this process parks meanwhile
+// is booked, at the worst twice, until it is counted again.
 func (s *Spool) countParked() error {
-	files, size := int64(0), int64(0)
+	files, size := -s.parkedFiles.Load(), -s.parkedBytes.Load()
 	err := s.eachParked(func(info fs.FileInfo) {
 		files++
 		size += info.Size()
 	})
 	if err == nil {
-		s.parkedFiles.Store(files)
-		s.parkedBytes.Store(size)
+		s.parkedFiles.Add(files)
+		s.parkedBytes.Add(size)
 	}
 	return err
 }

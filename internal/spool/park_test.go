@@ -139,6 +139,8 @@ func TestParkedFileIsCutOff(t *testing.T) {
 }
 
 // Processes that share a folder of parked files see when the others make room.
+// What one made for another was taken off its own use, below zero, so that its
+// capacity was no bound any more.
 func TestParkedByOneDiscardedByAnother(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -158,6 +160,13 @@ func TestParkedByOneDiscardedByAnother(t *testing.T) {
 		must(t, processes[1].Discard(t.Context(), "x"))
 	}
 	usage(t, processes[0], 1, 3) // until room is short
+	usage(t, processes[1], 0, 0)
+	f, err := processes[1].Create()
+	must(t, err)
+	if _, err := f.Write(make([]byte, 10)); !errors.Is(err, ErrFull) {
+		t.Errorf("ten bytes where there is room for four: %v", err)
+	}
+	must(t, f.Close())
 }
 
 func must(t *testing.T, err error) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync"
 	"sync/atomic"
 
 	"golang.org/x/sys/unix"
@@ -30,8 +31,9 @@ type Spool struct {
 	bytes    atomic.Int64
 
 	// Parked. Other processes may park and discard there, too: then this drifts,
-	// and is counted anew before an upload is refused for it.
+	// and is counted anew before an upload is refused for it, or it falls below zero.
 	parkedFiles, parkedBytes atomic.Int64
+	counting                 sync.Mutex // held while files are discarded or counted, so that none is taken off twice
 }
 
 // New prepares the folder and removes what a killed process may have left in it.
@@ -66,7 +68,7 @@ func New(opts Options) (*Spool, error) {
 	if s.mark, err = mark(s.park); err != nil {
 		return nil, err
 	}
-	return s, s.countParked()
+	return s, s.recount()
 }
 
 // Create opens an empty file for reading and writing. The caller closes it.
