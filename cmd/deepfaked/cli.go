@@ -70,7 +70,6 @@ func (f booksFlags) lay(c *config.Config) {
 // engineFlags choose what judges, and on what.
 type engineFlags struct {
 	runtimeFlags
-	Models    []string `env:"DEEPFAKED_MODELS" sep:":" placeholder:"DIR" help:"Folder of further models, besides those in the data folder; may be repeated, and is separated by colons in the environment (default: none)."`
 	Sessions  *int     `env:"DEEPFAKED_SESSIONS" placeholder:"N" help:"ONNX Runtime sessions for each model (default: measured at the start on a CPU, one on a GPU)."`
 	Threads   *int     `env:"DEEPFAKED_THREADS" placeholder:"N" help:"Threads of a session (default: sessions times threads is the number of cores)."`
 	Precision *string  `env:"DEEPFAKED_PRECISION" placeholder:"NAME" help:"auto, full or int8: models that have 8-bit variants run in those on a CPU that gets them right (default: ${precision})."`
@@ -114,9 +113,6 @@ func (f engineFlags) lay(c *config.Config) {
 	set(&c.Prior, f.Prior)
 	if len(f.Devices) > 0 {
 		c.Inference.Devices = f.Devices
-	}
-	if len(f.Models) > 0 {
-		c.Models = f.Models
 	}
 }
 

@@ -5,21 +5,25 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
+	"path/filepath"
 
 	"deepfaked/internal/config"
 	"deepfaked/models"
 )
 
-// runtimeFlags choose what a model is checked with.
+// runtimeFlags choose what a model is checked with, and beside which others.
 type runtimeFlags struct {
-	Provider    *string `env:"DEEPFAKED_PROVIDER" placeholder:"NAME" help:"auto, cpu, cuda or tensorrt; a GPU that was asked for is never replaced by the CPU (default: ${provider})."`
-	ONNXRuntime *string `name:"onnxruntime" env:"DEEPFAKED_ONNXRUNTIME" placeholder:"PATH" help:"ONNX Runtime's shared library (default: where set-up put it)."`
+	Provider    *string  `env:"DEEPFAKED_PROVIDER" placeholder:"NAME" help:"auto, cpu, cuda or tensorrt; a GPU that was asked for is never replaced by the CPU (default: ${provider})."`
+	ONNXRuntime *string  `name:"onnxruntime" env:"DEEPFAKED_ONNXRUNTIME" placeholder:"PATH" help:"ONNX Runtime's shared library (default: where set-up put it)."`
+	Models      []string `env:"DEEPFAKED_MODELS" sep:":" placeholder:"DIR" help:"Folder of further models, besides those in the data folder; may be repeated, and is separated by colons in the environment (default: none)."`
 }
 
 func (f runtimeFlags) lay(c *config.Config) {
 	set(&c.Provider, f.Provider)
 	set(&c.ONNXRuntime, f.ONNXRuntime)
+	if len(f.Models) > 0 {
+		c.Models = f.Models
+	}
 }
 
 // installFlags are those of the commands that add a model.
@@ -78,12 +82,8 @@ func admissible(cfg config.Config, m *models.Model) (note string, err error) {
 	if err := suits(cfg, m.Card); err != nil {
 		return "", err
 	}
-	builtin, err := models.Builtin()
-	if err != nil {
+	if err := unique(cfg, m.Card.Name); err != nil {
 		return "", err
-	}
-	if slices.ContainsFunc(builtin, func(b *models.Model) bool { return b.Card.Name == m.Card.Name }) {
-		return "", fmt.Errorf("a built-in model is called %s already: give yours another name on its card", m.Card.Name)
 	}
 	env, err := openRuntime(cfg, 1, slog.New(slog.DiscardHandler))
 	if err != nil {
@@ -91,4 +91,20 @@ func admissible(cfg config.Config, m *models.Model) (note string, err error) {
 	}
 	defer func() { _ = env.Close() }()
 	return verifyAll(env, m, cfg.Inference.Precision)
+}
+
+// unique refuses a name that another model has: with two of a name the service would
+// not become ready. Only the model that Install would replace may have it.
+func unique(cfg config.Config, name string) error {
+	found, err := findModels(cfg)
+	if err != nil {
+		return err
+	}
+	own := filepath.Join(addedModels(cfg), name)
+	for _, f := range found {
+		if f.Model != nil && f.Model.Card.Name == name && f.Folder != own {
+			return fmt.Errorf("a model is called %s already (%s): give yours another name on its card, or take the other away", name, f.Folder)
+		}
+	}
+	return nil
 }

@@ -256,3 +256,38 @@ func TestAdd(t *testing.T) { //nolint:paralleltest // one ONNX Runtime in a proc
 	assert.Contains(t, verified, "my-speech: ok\n")
 	add(t.TempDir()).refused(t, exitFailed, "card.json")
 }
+
+// TestAddNeedsANameOfItsOwn: names were compared with those of the built-in models and
+// with the folders of added ones. A model whose name another one's card had, in a
+// folder of the configuration or in one that was copied into the data folder by hand,
+// was added, and the service never became ready again.
+func TestAddNeedsANameOfItsOwn(t *testing.T) { //nolint:paralleltest // one ONNX Runtime in a process
+	further := lyingModel(t, "bought-speech", func(*models.Card) {})
+	data := t.TempDir()
+	copied := filepath.Join(data, "models", "copied")
+	require.NoError(t, os.CopyFS(copied, os.DirFS(further)))
+	file := write(t, "config.yaml", []byte("models: ["+further+"]\n"))
+	for name, c := range map[string]struct {
+		folder      string // which has the name
+		flags       []string
+		environment string
+	}{
+		"the configuration's": {folder: further, flags: []string{"--data", t.TempDir(), "--config", file}},
+		"the environment's":   {folder: further, flags: []string{"--data", t.TempDir()}, environment: further},
+		"copied by hand":      {folder: copied, flags: []string{"--data", data}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if c.environment != "" {
+				t.Setenv("DEEPFAKED_MODELS", c.environment)
+			}
+			add := append([]string{"models", "add", "--provider", "cpu", "--replace", further}, c.flags...)
+			call(t, add...).refused(t, exitFailed, "bought-speech", c.folder, "another name")
+			assert.NoDirExists(t, filepath.Join(c.flags[1], "models", "bought-speech"))
+		})
+	}
+	m := newMarket(t, shop())
+	m.command.Models = []string{further}
+	said, err := m.buy(t)
+	require.ErrorContains(t, err, further)
+	assert.Empty(t, said, "it is refused before anything is asked or downloaded")
+}
