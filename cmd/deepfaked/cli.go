@@ -70,7 +70,7 @@ func (f booksFlags) lay(c *config.Config) {
 // engineFlags choose what judges, and on what.
 type engineFlags struct {
 	runtimeFlags
-	Sessions  *int     `env:"DEEPFAKED_SESSIONS" placeholder:"N" help:"ONNX Runtime sessions for each model (default: measured at the start on a CPU, one on a GPU)."`
+	Sessions  *int     `env:"DEEPFAKED_SESSIONS" placeholder:"N" help:"ONNX Runtime sessions for each model (default: measured at the start on a CPU, unless their threads are given, one on a GPU)."`
 	Threads   *int     `env:"DEEPFAKED_THREADS" placeholder:"N" help:"Threads of a session (default: sessions times threads is the number of cores)."`
 	Precision *string  `env:"DEEPFAKED_PRECISION" placeholder:"NAME" help:"auto, full or int8: models that have 8-bit variants run in those on a CPU that gets them right (default: ${precision})."`
 	Devices   []int    `env:"DEEPFAKED_DEVICES" sep:"," placeholder:"N" help:"GPUs to run on, by number, such as 0,1 (default: the first)."`

@@ -32,6 +32,9 @@ func TestOptionsValidateNamesTheField(t *testing.T) {
 	}
 }
 
+// TestSharedUsesTheCores: threads without sessions left these at a quarter of the
+// cores, so that eight threads were 32 on sixteen cores, and one thread left one of two
+// cores idle.
 func TestSharedUsesTheCores(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
@@ -44,9 +47,13 @@ func TestSharedUsesTheCores(t *testing.T) {
 		"two cores":       {Options{}, CPU, 2, 1, 2},
 		"sixteen cores":   {Options{}, CPU, 16, 4, 4},
 		"given sessions":  {Options{Sessions: 8}, CPU, 16, 8, 2},
-		"given threads":   {Options{Sessions: 3, IntraOpThreads: 5}, CPU, 4, 3, 5},
+		"both given":      {Options{Sessions: 3, IntraOpThreads: 5}, CPU, 4, 3, 5},
+		"given threads":   {Options{IntraOpThreads: 8}, CPU, 16, 2, 8},
+		"one thread":      {Options{IntraOpThreads: 1}, CPU, 2, 2, 1},
+		"too many":        {Options{IntraOpThreads: 5}, CPU, 4, 1, 5},
 		"more than cores": {Options{Sessions: 8}, CPU, 2, 8, 1},
 		"CUDA":            {Options{}, CUDA, 16, 1, 1},
+		"CUDA, threads":   {Options{IntraOpThreads: 2}, CUDA, 16, 1, 2},
 	}
 	for name, tc := range cases {
 		got := tc.opts.shared(tc.provider, tc.cores)

@@ -1,6 +1,7 @@
 package ort
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -27,7 +28,7 @@ func (p Provider) gpu() bool { return p == CUDA || p == TensorRT }
 type Options struct {
 	Library        string   // path of ONNX Runtime's shared library; empty: looked for, see FindLibrary
 	Provider       Provider // Auto, CPU, CUDA or TensorRT
-	Sessions       int      // per model, on each device; 0: chosen by Share, until then a quarter of the cores on CPU, at least 1; 1 on a GPU
+	Sessions       int      // per model, on each device; 0: on CPU cores divided by IntraOpThreads, or chosen by Share, until then a quarter of the cores; 1 on a GPU
 	IntraOpThreads int      // per session; 0: cores divided by Sessions on CPU; 1 on a GPU
 	Devices        []int    // ids of the GPUs; none: the first
 	GPUMemoryLimit int64    // bytes of a GPU's memory for each session; 0: no limit
@@ -58,14 +59,14 @@ func (o Options) Validate() error {
 }
 
 // shared fills Sessions and IntraOpThreads in for a provider and a number of
-// cores, so that sessions times threads is the number of cores. A quarter of
-// the cores keeps sessions at four threads, beyond which small networks gain
-// little from more.
+// cores, so that sessions times threads is the number of cores. Where neither is
+// given a quarter of the cores keeps sessions at four threads, beyond which small
+// networks gain little from more.
 func (o Options) shared(provider Provider, cores int) Options {
 	if o.Sessions == 0 {
 		o.Sessions = 1
 		if provider == CPU {
-			o.Sessions = max(1, cores/4)
+			o.Sessions = max(1, cores/cmp.Or(o.IntraOpThreads, 4))
 		}
 	}
 	if o.IntraOpThreads == 0 {

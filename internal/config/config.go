@@ -39,7 +39,7 @@ type Config struct {
 
 // Inference sizes the pool of ONNX Runtime sessions.
 type Inference struct {
-	Sessions  int           `yaml:"sessions"`   // for each model, on each GPU; 0: measured at the start on a CPU, 1 on a GPU
+	Sessions  int           `yaml:"sessions"`   // for each model, on each GPU; 0: measured at the start on a CPU, or as many as threads leave room for, 1 on a GPU
 	Threads   int           `yaml:"threads"`    // of one session; 0: chosen so that sessions times threads is the number of cores
 	Precision string        `yaml:"precision"`  // auto: 8-bit variants on a CPU that gets them right; full or int8
 	Devices   []int         `yaml:"devices"`    // ids of the GPUs; none: the first
