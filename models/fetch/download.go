@@ -17,10 +17,10 @@ import (
 const partSuffix = ".part"
 
 // Download fetches the file to path. It does nothing when path has it already,
-// and goes on with what an earlier call left in path plus ".part". The checksum
-// is compared over the whole file before it gets its name; the error is a
-// *ChecksumError when it differs, and what came is deleted. The error wraps
-// ErrNoNetwork when the host could not be reached.
+// and goes on with what an earlier call left in path plus ".part", or begins again
+// where that was of another file. The checksum is compared over the whole file
+// before it gets its name; the error is a *ChecksumError when it differs, and what
+// came is deleted. The error wraps ErrNoNetwork when the host could not be reached.
 func Download(ctx context.Context, file File, path string, opts Options) error {
 	if err := opts.Validate(); err != nil {
 		return err
@@ -32,12 +32,22 @@ func Download(ctx context.Context, file File, path string, opts Options) error {
 	if sum, err := digest(path + partSuffix); err == nil && sum == file.SHA256 { // all came, and then something ended us
 		return os.Rename(path+partSuffix, path)
 	}
+	left, _ := os.Stat(path + partSuffix) // nil where nothing was left
+	err := opts.complete(ctx, file, path)
+	if _, differs := errors.AsType[*ChecksumError](err); differs && left != nil && left.Size() > 0 {
+		// What was left may be of another version of the file; now all comes from the server.
+		err = opts.complete(ctx, file, path)
+	}
+	return err
+}
+
+// complete fetches what path plus ".part" lacks, and names the whole.
+func (o Options) complete(ctx context.Context, file File, path string) error {
 	part, err := os.OpenFile(path+partSuffix, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return fmt.Errorf("keep the download: %w", err)
 	}
-	err = errors.Join(opts.attempt(ctx, file, part), part.Close())
-	if err != nil {
+	if err := errors.Join(o.attempt(ctx, file, part), part.Close()); err != nil {
 		return err
 	}
 	return settle(file.URL, file.SHA256, path)

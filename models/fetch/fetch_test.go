@@ -188,6 +188,34 @@ func TestServersThatKnowNoRanges(t *testing.T) {
 	}
 }
 
+// TestAnotherVersionWasLeft: a download that was cut off and went on after an upgrade,
+// whose catalogue names another version of the file, had the old one's beginning and
+// the new one's rest. It was called changed or damaged on its way, and only a second
+// call brought the file.
+func TestAnotherVersionWasLeft(t *testing.T) {
+	t.Parallel()
+	for name, left := range map[string][]byte{
+		"a part": []byte("of another file"),
+		"all":    bytes.Repeat([]byte("x"), len(content)),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			url, _, last := serve(t, whole)
+			path := filepath.Join(t.TempDir(), "model.pth")
+			if err := os.WriteFile(path+partSuffix, left, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if err := Download(t.Context(), file(url), path, options(t)); err != nil {
+				t.Fatal(err)
+			}
+			checkContent(t, path)
+			if last.Load() != "" {
+				t.Errorf("asked for the range %q at last", last.Load())
+			}
+		})
+	}
+}
+
 func TestDownloadFails(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
