@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"slices"
 
 	"deepfaked/internal/config"
 	"deepfaked/models"
@@ -82,10 +83,11 @@ func admissible(cfg config.Config, m *models.Model) (note string, err error) {
 	if err := suits(cfg, m.Card); err != nil {
 		return "", err
 	}
-	if err := unique(cfg, m.Card.Name); err != nil {
+	beside, err := others(cfg, m.Card.Name)
+	if err != nil {
 		return "", err
 	}
-	env, err := openRuntime(cfg, 1, slog.New(slog.DiscardHandler))
+	env, err := openRuntime(cfg, len(beside)+1, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return "", err
 	}
@@ -93,18 +95,20 @@ func admissible(cfg config.Config, m *models.Model) (note string, err error) {
 	return verifyAll(env, m, cfg.Inference.Precision)
 }
 
-// unique refuses a name that another model has: with two of a name the service would
-// not become ready. Only the model that Install would replace may have it.
-func unique(cfg config.Config, name string) error {
+// others are the models that the service would load beside one that is added under the
+// name, without the one that it would replace. The error says that one of them has the
+// name: with two of a name the service would not become ready.
+func others(cfg config.Config, name string) ([]models.Found, error) {
 	found, err := findModels(cfg)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	own := filepath.Join(addedModels(cfg), name)
+	found = slices.DeleteFunc(found, func(f models.Found) bool { return f.Folder == own })
 	for _, f := range found {
-		if f.Model != nil && f.Model.Card.Name == name && f.Folder != own {
-			return fmt.Errorf("a model is called %s already (%s): give yours another name on its card, or take the other away", name, f.Folder)
+		if f.Model != nil && f.Model.Card.Name == name {
+			return nil, fmt.Errorf("a model is called %s already (%s): give yours another name on its card, or take the other away", name, f.Folder)
 		}
 	}
-	return nil
+	return found, nil
 }

@@ -99,7 +99,7 @@ func (c *modelsVerify) run(_ context.Context, to streams) error {
 	if err != nil {
 		return err
 	}
-	env, err := openRuntime(cfg, 1, slog.New(slog.DiscardHandler))
+	env, err := openRuntime(cfg, len(found), slog.New(slog.DiscardHandler))
 	if err != nil {
 		return err
 	}
@@ -125,13 +125,29 @@ func (c *modelsVerify) run(_ context.Context, to streams) error {
 	return quietly(failed)
 }
 
-// verify runs the model's self-test, in batches of one and of most rows; making the
-// session compares its graph with the card.
+// verify runs the model's self-test wherever the service would run the model, in batches
+// of one and of most rows; making the sessions compares its graph with the card.
 func verify(env *ort.Environment, m *models.Model, most int) error {
-	s, err := env.NewSession(m, most)
+	sessions, err := provable(env, m, most)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = s.Close() }()
-	return ort.Golden(s, m.Card)
+	defer func() {
+		for _, s := range sessions {
+			_ = s.Close()
+		}
+	}()
+	return prove(env.Provider(), sessions, m.Card, ort.Golden)
+}
+
+// provable makes the sessions of a model that prove tests.
+func provable(env *ort.Environment, m *models.Model, most int) ([]*ort.Session, error) {
+	if env.Provider() != ort.CPU {
+		return env.NewSessions(m, most)
+	}
+	s, err := env.NewSession(m, most)
+	if err != nil {
+		return nil, err
+	}
+	return []*ort.Session{s}, nil
 }

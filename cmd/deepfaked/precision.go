@@ -49,10 +49,11 @@ func inPrecision(env *ort.Environment, loaded []*models.Model, wanted string, lo
 // not exact on this processor is an error only where wanted is its precision, or the
 // model itself fails: else the model runs in its place, and note says so.
 func verifyAll(env *ort.Environment, m *models.Model, wanted string) (note string, err error) {
-	full := verify(env, m, maxBatch)
+	most := largestBatch(env.Provider())
+	full := verify(env, m, most)
 	err = full
 	for _, v := range m.Card.Variants {
-		inner := checkVariant(env, m.In(v.Precision), v.Precision, maxBatch)
+		inner := checkVariant(env, m.In(v.Precision), v.Precision, most)
 		inexact, off := errors.AsType[*inexactError](inner)
 		switch {
 		case off && wanted == string(v.Precision):

@@ -91,7 +91,7 @@ func (p puller) pull(ctx context.Context, c *modelsPull, to streams) error {
 	if _, err := os.Stat(filepath.Join(addedModels(cfg), entry.Name)); err == nil && !c.Replace {
 		return fmt.Errorf("the model %s is in %s already: --replace gets it again", entry.Name, addedModels(cfg))
 	}
-	if err := unique(cfg, entry.Name); err != nil {
+	if _, err := others(cfg, entry.Name); err != nil {
 		return err
 	}
 	describe(to.out, entry)

@@ -19,6 +19,7 @@ const maxRows = 4096
 // that goroutine should be locked to its thread.
 type Session struct {
 	model  string
+	device int
 	card   models.Card
 	tensor *tensors
 
@@ -46,7 +47,7 @@ func newSession(model *models.Model, maxBatch int, at placement, opts Options) (
 	if err != nil {
 		return nil, fmt.Errorf("model %s: %w", name, err)
 	}
-	s := &Session{model: name, card: model.Card, inner: inner, forget: func(*Session) {}}
+	s := &Session{model: name, device: at.device, card: model.Card, inner: inner, forget: func(*Session) {}}
 	if s.tensor, err = newTensors(inner, model.Card, maxBatch, at.provider == CPU); err != nil {
 		s.destroy()
 		return nil, fmt.Errorf("model %s: %w", name, err)
@@ -122,6 +123,9 @@ func (s *Session) Time(budget time.Duration) ([]time.Duration, error) {
 		}
 	}
 }
+
+// Device is the id of the GPU that it runs on, 0 on a CPU.
+func (s *Session) Device() int { return s.device }
 
 // MaxBatch is the largest number of rows of a run.
 func (s *Session) MaxBatch() int { return s.tensor.rows }

@@ -1,0 +1,73 @@
+//go:build gocv_specific_modules
+
+package main
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"deepfaked/inference/ort"
+	"deepfaked/internal/config"
+	"deepfaked/models"
+)
+
+// TestEverySessionIsProven: with several GPUs the self-test ran on the first one alone,
+// and another that computes something else would have judged files all the same.
+func TestEverySessionIsProven(t *testing.T) {
+	t.Parallel()
+	sessions := []*ort.Session{{}, {}, {}}
+	for name, c := range map[string]struct {
+		on     ort.Provider
+		off    int // the session that gives another number, from 1; 0: none
+		tested int
+	}{
+		"all are right":         {ort.CUDA, 0, 3},
+		"the first is off":      {ort.CUDA, 1, 1},
+		"the last is off":       {ort.TensorRT, 3, 3},
+		"a CPU":                 {ort.CPU, 0, 1},
+		"a CPU, which is wrong": {ort.CPU, 1, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tested := 0
+			err := prove(c.on, sessions, models.Card{}, func(s *ort.Session, _ models.Card) error {
+				if tested++; c.off > 0 && s == sessions[c.off-1] {
+					return &ort.GoldenError{}
+				}
+				return nil
+			})
+			_, off := errors.AsType[*ort.GoldenError](err)
+			assert.Equal(t, c.off > 0, off, err)
+			assert.Equal(t, c.tested, tested)
+		})
+	}
+}
+
+// TestLargestBatch: on a GPU models verify and add tested batches of 8 rows, and the
+// service runs 64.
+func TestLargestBatch(t *testing.T) {
+	t.Parallel()
+	for on, want := range map[ort.Provider]int{ort.CPU: 8, ort.CUDA: 64, ort.TensorRT: 64} {
+		assert.Equal(t, want, largestBatch(on), on)
+	}
+}
+
+// TestOthers: a model that is added was tested with all of a GPU's memory, which in the
+// service it shares with these.
+func TestOthers(t *testing.T) {
+	t.Parallel()
+	cfg := config.Default()
+	cfg.Data, cfg.Models = t.TempDir(), []string{lyingModel(t, "further", func(*models.Card) {})}
+	added := lyingModel(t, "added", func(*models.Card) {})
+	require.NoError(t, os.CopyFS(filepath.Join(addedModels(cfg), "added"), os.DirFS(added)))
+	for name, want := range map[string]int{"new": 6, "added": 5} {
+		found, err := others(cfg, name)
+		require.NoError(t, err)
+		assert.Len(t, found, want, name)
+	}
+}
