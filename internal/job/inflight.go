@@ -3,6 +3,8 @@ package job
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -14,67 +16,71 @@ import (
 // work: only that process can know.
 
 // unheard is how long ago a job was fetched that nobody works on before its fetch
-// is taken for lost. River waits ten seconds for the answer; and once an attempt
-// has ended, for the end to be written down, hardly ever as long as this.
+// is taken for lost. River waits ten seconds for the answer.
 const unheard = time.Minute
 
 // inFlight are the jobs that this process works on, or whose end River may still
-// be writing down. It is safe for concurrent use.
+// be writing down: how many attempts run here of each, one unless another process
+// had the job in between, and none once they have ended. It is safe for concurrent use.
 type inFlight struct {
 	mu   sync.Mutex
-	jobs map[int64]flight
-}
-
-type flight struct {
-	attempts int       // that run here, one unless another process had the job in between
-	landed   time.Time // when the last one ended
+	jobs map[int64]int
 }
 
 func (f *inFlight) begin(job int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.jobs == nil {
-		f.jobs = map[int64]flight{}
+		f.jobs = map[int64]int{}
 	}
-	at := f.jobs[job]
-	at.attempts++
-	f.jobs[job] = at
+	f.jobs[job]++
 }
 
-// end notes the end of an attempt. Without an error the books have the job's end,
-// and it would do no harm to be fetched again; else that end is left to River.
-func (f *inFlight) end(job int64, err error) {
+func (f *inFlight) end(job int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	at := flight{f.jobs[job].attempts - 1, time.Now()}
-	f.jobs[job] = at
-	if at.attempts == 0 && err == nil {
-		delete(f.jobs, job)
-	}
+	f.jobs[job]--
 }
 
-// list returns the ids, and forgets those whose end has long been written down.
-func (f *inFlight) list() []int64 {
+// list returns the ids of all, and apart those of the jobs that have ended.
+func (f *inFlight) list() (all, ended []int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	ids := []int64{} // in JSON an array in any case
-	for job, at := range f.jobs {
-		if at.attempts == 0 && time.Since(at.landed) > unheard {
-			delete(f.jobs, job)
-			continue
+	all = []int64{} // in JSON an array in any case
+	for job, attempts := range f.jobs {
+		all = append(all, job)
+		if attempts == 0 {
+			ended = append(ended, job)
 		}
-		ids = append(ids, job)
 	}
-	return ids
+	return all, ended
+}
+
+// forget drops those of the jobs that have ended, and have not been begun again,
+// which do not run in the table either: their end is written down.
+func (f *inFlight) forget(ended, running []int64) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, job := range ended {
+		if f.jobs[job] == 0 && !slices.Contains(running, job) {
+			delete(f.jobs, job)
+		}
+	}
 }
 
 // reclaim gives back jobs that were fetched for this process and never reached it,
 // and the attempt, which nobody has made. It returns how many wait again.
 func (r *Runner) reclaim(ctx context.Context, tx *store.Tx) (int64, error) {
-	known, err := json.Marshal(r.inFlight.list())
+	all, ended := r.inFlight.list()
+	known, err := json.Marshal(all)
 	if err != nil {
 		return 0, err
 	}
+	running, err := r.running(ctx, tx)
+	if err != nil {
+		return 0, err
+	}
+	r.inFlight.forget(ended, running)
 	again, err := tx.ExecContext(ctx, `
 		UPDATE river_job SET state = 'available', attempt = attempt - 1, scheduled_at = `+r.words.now+`
 		WHERE state = 'running' AND `+r.words.holder+` = $1 AND attempted_at < `+r.words.late+`
@@ -83,4 +89,21 @@ func (r *Runner) reclaim(ctx context.Context, tx *store.Tx) (int64, error) {
 		return 0, err
 	}
 	return again.RowsAffected()
+}
+
+// running are the jobs that run in the table and bear this process.
+func (r *Runner) running(ctx context.Context, tx *store.Tx) (ids []int64, err error) {
+	rows, err := tx.QueryContext(ctx, `SELECT id FROM river_job WHERE state = 'running' AND `+r.words.holder+` = $1`, r.deps.Process.ID())
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		var id int64
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		ids = append(ids, id)
+	}
+	return ids, rows.Err()
 }

@@ -55,6 +55,30 @@ func (f *fixture) failing(err error, opts Options) *failingUploads {
 	return u
 }
 
+// slowUploads are fetched for as long as one waits.
+type slowUploads struct{ *spool.Spool }
+
+func (slowUploads) Open(ctx context.Context, _, _ string, _ int64) (*spool.File, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+// An upload that was fetched until the deadline was fetched again at each attempt, and
+// then the client was not told what had taken too long.
+func TestUploadsAreSlow(t *testing.T) {
+	t.Parallel()
+	opts := options(1)
+	f := setup(t, onSQLite(t), good, opts)
+	require.NoError(t, f.jobs.Close(t.Context()))
+	f.uploads = slowUploads{f.spool}
+	opts.Deadline = 20 * time.Millisecond
+	f.start(good, opts)
+	d := f.ended(f.submit(1)[0])
+	assert.Equal(t, account.Failed, d.State)
+	assert.Contains(t, d.Error, ErrTooLate.Error())
+	f.empty()
+}
+
 // A store that is away, or a spool that is full, costs no attempt: with a single
 // one the job succeeds all the same.
 func TestUploadsAreWaitedFor(t *testing.T) {

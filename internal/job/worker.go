@@ -30,7 +30,7 @@ func (w *worker) Work(ctx context.Context, j *river.Job[detection]) (err error) 
 	end := Failed
 	r.inFlight.begin(j.ID)
 	defer func(began time.Time) {
-		r.inFlight.end(j.ID, err)
+		r.inFlight.end(j.ID)
 		r.attempted(j, began, end, err)
 	}(time.Now())
 	outcome, err := r.attempt(ctx, j.Args)
@@ -68,22 +68,26 @@ func final(err error) bool {
 	return errors.As(err, &media) || errors.Is(err, ErrTooLate) || errors.Is(err, spool.ErrLost) || errors.Is(err, spool.ErrDamaged)
 }
 
-// attempt judges the upload within the deadline.
+// attempt fetches and judges the upload within the deadline.
 func (r *Runner) attempt(ctx context.Context, d detection) (account.Outcome, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.opts.Deadline)
 	defer cancel()
+	outcome, err := r.analyse(ctx, d)
+	if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		err = fmt.Errorf("%w: %w", ErrTooLate, err)
+	}
+	return outcome, err
+}
+
+func (r *Runner) analyse(ctx context.Context, d detection) (account.Outcome, error) {
 	file, err := r.deps.Uploads.Open(ctx, d.ID, d.SHA256, d.Size)
 	if err != nil {
 		return account.Outcome{}, err
 	}
 	defer func() { _ = file.Close() }()
-	outcome, err := r.judge(ctx, Task{
+	return r.judge(ctx, Task{
 		ID: d.ID, RequestID: d.RequestID, Account: d.Account, File: file, Declared: d.Declared, Sensitivity: d.Sensitivity,
 	})
-	if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		err = fmt.Errorf("%w: %w", ErrTooLate, err)
-	}
-	return outcome, err
 }
 
 // judge turns a panic into an error: it costs its own job and no other.
