@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"deepfaked/api"
+	"deepfaked/inference"
 	"deepfaked/internal/account"
 )
 
@@ -34,7 +36,13 @@ func (b *broken) Check(ctx context.Context, a account.Account) error {
 }
 
 func (b *broken) Reserve(ctx context.Context, a account.Account, s account.Submission) error {
-	if b.call == "Reserve" {
+	switch b.call {
+	case "Reserve":
+		return errBroken
+	case "slow":
+		late, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
+		defer cancel()
+		<-late.Done()
 		return errBroken
 	}
 	return b.Ledger.Reserve(ctx, a, s)
@@ -129,6 +137,23 @@ func TestSettledUnheard(t *testing.T) {
 	s.detect(key, photo()).ok(200)
 	if used := s.usage(key).Used; used != 1 {
 		t.Errorf("%d scans are counted", used)
+	}
+}
+
+// A place that the books refused too late for the deadline was told as an analysis
+// that took too long, though there had been none.
+func TestRefusedLate(t *testing.T) {
+	t.Parallel()
+	s := setup(t, config{api: func(o *api.Options) {
+		o.Accounts = &broken{Ledger: o.Accounts.(*account.Ledger), call: "slow"}
+		o.SyncDeadline = 10 * time.Millisecond
+	}, detect: func(_ context.Context, r inference.Request) (inference.Result, error) {
+		return inference.Result{}, r.Admitted()
+	}})
+	a := s.detect(s.key("pro"), photo())
+	a.want(500, "internal_error")
+	if strings.Contains(a.text("message"), "took too long") {
+		t.Errorf("the message is %q", a.text("message"))
 	}
 }
 

@@ -85,7 +85,7 @@ func (s *Server) formReader(plan account.Plan, exhausted bool) *formReader {
 		r.create = nil
 	}
 	r.final = func(f *form) bool {
-		return f.async && !plan.Async || f.tooLarge != nil && (plan.Async || f.async)
+		return f.async && !plan.Async || (f.tooLarge != nil || f.failed != nil) && plan.Async
 	}
 	return r
 }
@@ -125,6 +125,7 @@ func (f *form) level() inference.Sensitivity {
 // than a stored result takes it out of the books.
 func (s *Server) detectNow(ctx context.Context, a account.Account, t job.Task) (d account.Detection, err error) {
 	asked, settled := false, false // for a place; an error may hide that it was given
+	var refused error              // why there is none
 	defer func() {
 		if asked && !settled {
 			err = s.giveBack(ctx, t.ID, err)
@@ -132,13 +133,14 @@ func (s *Server) detectNow(ctx context.Context, a account.Account, t job.Task) (
 	}()
 	t.Reserve = func() error {
 		asked = true
-		return s.opts.Accounts.Reserve(ctx, a, account.Submission{ID: t.ID, Sensitivity: string(t.Sensitivity)})
+		refused = s.opts.Accounts.Reserve(ctx, a, account.Submission{ID: t.ID, Sensitivity: string(t.Sensitivity)})
+		return refused
 	}
 	analysis, cancel := context.WithTimeout(ctx, s.opts.SyncDeadline)
 	defer cancel()
 	outcome, err := job.Judge(analysis, s.opts.Detector, t, inference.Interactive)
 	if err != nil {
-		if errors.Is(analysis.Err(), context.DeadlineExceeded) {
+		if refused == nil && errors.Is(analysis.Err(), context.DeadlineExceeded) {
 			err = fmt.Errorf("%w: %w", job.ErrTooLate, err)
 		}
 		return d, err

@@ -192,6 +192,9 @@ func (r *formReader) file(f *form, part *multipart.Part) error {
 	if own, ok := errors.AsType[*ownError](err); ok {
 		f.failed = own
 		f.close()
+		if r.isFinal(f) {
+			return nil
+		}
 		_, err = io.Copy(io.Discard, upTo)
 	}
 	if f.bytes = n; err != nil {
