@@ -106,6 +106,9 @@ func rawStill(data []byte, src Source) (gocv.Mat, orientation, error) {
 	case preprocess.PNG:
 		mat, err := decodePNG(data)
 		return mat, readOrientation(data, src.Format), err
+	case preprocess.BMP:
+		mat, err := decodeBMP(data)
+		return mat, asStored, err
 	default:
 		mat, err := readMat(data, gocv.IMReadUnchanged)
 		return mat, readOrientation(data, src.Format), err

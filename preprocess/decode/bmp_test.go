@@ -1,0 +1,60 @@
+//go:build gocv_specific_modules
+
+package decode
+
+import (
+	"encoding/binary"
+	"testing"
+
+	"deepfaked/preprocess"
+)
+
+// rawBMP is the drawn picture in 32 bits, its rows from the top, with a header of so
+// many bytes.
+func rawBMP(header, compression uint32, alphaMask uint32, alpha byte) []byte {
+	masks := []uint32{0x00ff0000, 0x0000ff00, 0x000000ff, alphaMask}
+	info := binary.LittleEndian.AppendUint32(nil, header)
+	for _, v := range []uint32{96, 0xffffffc0, 32<<16 | 1, compression, 96 * 64 * 4, 0, 0, 0, 0} {
+		info = binary.LittleEndian.AppendUint32(info, v)
+	}
+	for _, m := range masks {
+		info = binary.LittleEndian.AppendUint32(info, m)
+	}
+	info = append(info, make([]byte, 124)...)[:max(header, 40+12)] // those of a short header stand behind it
+	b := []byte("BM")
+	for _, v := range []uint32{uint32(14 + len(info) + 96*64*4), 0, uint32(14 + len(info))} {
+		b = binary.LittleEndian.AppendUint32(b, v)
+	}
+	b = append(b, info...)
+	for y := range 64 {
+		for x := range 96 {
+			c := drawnColors()[x/48+y/32*2]
+			b = append(b, c.B, c.G, c.R, alpha)
+		}
+	}
+	return b
+}
+
+// TestBMPAlpha: pictures of 32 bits without alpha, as from the clipboard of Windows,
+// have 0 where alpha would be, and were judged as a white sheet.
+func TestBMPAlpha(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		file []byte
+		want quadrants
+	}{
+		"plain":               {rawBMP(40, 0, 0, 0), drawnColors()},
+		"masks":               {rawBMP(40, 3, 0, 0), drawnColors()},
+		"version 5, no alpha": {rawBMP(124, 3, 0, 0), drawnColors()},
+		"version 5":           {rawBMP(124, 3, 0xff000000, 128), onWhiteAt(128)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, frames, err := decodeTest(t, tc.file, preprocess.BMP, preprocess.DefaultLimits())
+			if err != nil {
+				t.Fatal(err)
+			}
+			frames[0].expect(t, tc.want, 6)
+		})
+	}
+}
