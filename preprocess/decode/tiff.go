@@ -13,6 +13,9 @@ import (
 // TIFF upright and others not; the orientation is taken out of the (privately
 // mapped) file before, so that all are treated alike.
 func decodeTIFF(data []byte) (gocv.Mat, error) {
+	if err := checkPreview(data); err != nil {
+		return gocv.Mat{}, err
+	}
 	if err := checkSamples(data); err != nil {
 		return gocv.Mat{}, err
 	}
@@ -25,6 +28,9 @@ func decodeTIFF(data []byte) (gocv.Mat, error) {
 		closeMat(&mat)
 		return gocv.Mat{}, err
 	}
+	if mat.Type() == gocv.MatTypeCV16UC1 && firstPage(data).short(262, 1) == 0 {
+		return inverted(mat) // OpenCV does not look at what is white where samples have 16 bits
+	}
 	if mat.Type() != gocv.MatTypeCV8UC4 {
 		return mat, nil
 	}
@@ -34,6 +40,15 @@ func decodeTIFF(data []byte) (gocv.Mat, error) {
 		return gocv.Mat{}, fmt.Errorf("reach the pixels: %w", err)
 	}
 	whitenPremultiplied(pix) // libtiff multiplies 8-bit colours, and only those
+	return mat, nil
+}
+
+// inverted makes black what is white. It takes mat over.
+func inverted(mat gocv.Mat) (gocv.Mat, error) {
+	if err := gocv.BitwiseNot(mat, &mat); err != nil {
+		closeMat(&mat)
+		return gocv.Mat{}, fmt.Errorf("invert: %w", err)
+	}
 	return mat, nil
 }
 
@@ -92,6 +107,23 @@ func (p tiffPage) short(tag uint16, otherwise int) int {
 		}
 	}
 	return otherwise
+}
+
+// checkPreview refuses files whose first page is a reduced copy of another, as those of
+// cameras' raw formats: a verdict on a thumbnail says nothing of the picture.
+func checkPreview(data []byte) error {
+	page := firstPage(data)
+	for _, e := range page.entries {
+		tag, low := page.order.Uint16(e), e[8]
+		if page.order == binary.BigEndian {
+			low = e[11]
+		}
+		if tag == 50706 || tag == 254 && low&1 != 0 { // DNGVersion; NewSubfileType, a number of 32 bits
+			return unsupported("The file is recognised as TIFF but its first picture is a preview, as in a camera's raw file; " +
+				"convert it to JPEG or PNG.")
+		}
+	}
+	return nil
 }
 
 // checkSamples refuses the kinds of numbers that OpenCV does not decode, or not

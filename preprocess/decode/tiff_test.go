@@ -84,3 +84,39 @@ func TestTIFFSamples(t *testing.T) {
 		})
 	}
 }
+
+// tagged changes an entry of rawTIFF's table.
+func tagged(file []byte, entry int, tag, kind, value uint16) []byte {
+	for i, v := range []uint16{tag, kind, 1, 0, value, 0} {
+		binary.LittleEndian.PutUint16(file[10+12*entry+2*i:], v)
+	}
+	return file
+}
+
+// TestTIFFPreview: the thumbnail of a camera's raw file was judged in the place of its
+// picture.
+func TestTIFFPreview(t *testing.T) {
+	t.Parallel()
+	level := func(b []byte, level float64) []byte { return append(b, byte(level*255)) }
+	for name, file := range map[string][]byte{
+		"reduced": tagged(rawTIFF(1, 8, level), 9, 254, 4, 1),
+		"DNG":     tagged(rawTIFF(1, 8, level), 9, 50706, 1, 0x0401),
+	} {
+		_, _, err := decodeTest(t, file, preprocess.TIFF, preprocess.DefaultLimits())
+		t.Run(name, func(t *testing.T) { wantFault(t, err, preprocess.UnsupportedMediaType, "preview") })
+	}
+}
+
+// TestTIFFWhiteIsZero: scans in 16 bits of grey whose zero is white were judged as
+// their negatives.
+func TestTIFFWhiteIsZero(t *testing.T) {
+	t.Parallel()
+	file := rawTIFF(1, 16, func(b []byte, _ float64) []byte { return binary.LittleEndian.AppendUint16(b, 0x3333) })
+	file = tagged(tagged(file, 4, 262, 3, 0), 6, 277, 3, 1)
+	file = tagged(tagged(file, 2, 258, 3, 16), 9, 339, 3, 1)
+	_, frames, err := decodeTest(t, file, preprocess.TIFF, preprocess.DefaultLimits())
+	if err != nil {
+		t.Fatal(err)
+	}
+	frames[0].expect(t, all(0xcc, 0xcc, 0xcc), 2)
+}
