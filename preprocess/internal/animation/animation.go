@@ -118,16 +118,17 @@ func (a *Animation) Spread(n int) []Moment {
 }
 
 // KeyFrame is the last frame up to i before which nothing needs to be decoded
-// to show i: it covers the whole animation and hides what was there.
+// to show i: it covers the whole animation and hides what was there. What is
+// restored after a frame is hidden while it shows, and not from those after it.
 func (a *Animation) KeyFrame(i int) int {
 	whole := image.Rect(0, 0, a.Width, a.Height)
-	for ; i > 0; i-- {
-		f, before := a.Frames[i], a.Frames[i-1]
-		if f.Rect == whole && (!f.Over || !f.Alpha) {
-			return i
+	for k := i; k > 0; k-- {
+		f, before := a.Frames[k], a.Frames[k-1]
+		if f.Rect == whole && (!f.Over || !f.Alpha) && (k == i || f.Disposal != Restore) {
+			return k
 		}
 		if before.Disposal == Clear && before.Rect == whole {
-			return i
+			return k
 		}
 	}
 	return 0

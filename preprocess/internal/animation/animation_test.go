@@ -142,6 +142,21 @@ func TestKeyFrame(t *testing.T) {
 	}
 }
 
+// A frame that covered everything for a while and then gave way to what was there
+// before it was taken for the beginning of what follows, which then showed on nothing.
+func TestKeyFrameThatIsRestored(t *testing.T) {
+	t.Parallel()
+	a := even(6)
+	a.Frames[1].Over = false
+	a.Frames[3].Over, a.Frames[3].Disposal = false, Restore
+	if got := a.KeyFrame(5); got != 1 {
+		t.Errorf("after it: %d", got)
+	}
+	if got := a.KeyFrame(3); got != 3 {
+		t.Errorf("itself: %d", got)
+	}
+}
+
 func TestStillsAreNotAnimated(t *testing.T) {
 	t.Parallel()
 	var b bytes.Buffer
