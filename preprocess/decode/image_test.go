@@ -155,7 +155,8 @@ func TestStills(t *testing.T) {
 		{"HEIC 10-bit", preprocess.HEIC, testdata(t, "deep.heic"), colors, 8},
 		// The library's encoder is not used: its first call writes a variable that
 		// decoding in other tests reads, a data race that slow machines found.
-		{"HEIC alpha", preprocess.HEIC, testdata(t, "alpha.heic"), half, 12}, // was shown opaque
+		{"HEIC alpha", preprocess.HEIC, testdata(t, "alpha.heic"), half, 12},                                          // was shown opaque
+		{"HEIC alpha and more behind it", preprocess.HEIC, append(testdata(t, "alpha.heic"), "rubbish"...), half, 12}, // so was this
 		{"AVIF", preprocess.AVIF, testdata(t, "orientation1.avif"), colors, 12},
 		{"AVIF 10-bit", preprocess.AVIF, testdata(t, "deep.avif"), colors, 12},
 		{"AVIF alpha", preprocess.AVIF, testdata(t, "alpha.avif"), half, 12},

@@ -10,10 +10,7 @@ import (
 // It is nil where there is none.
 func AlphaFile(data []byte) []byte {
 	data = bytes.Clone(data)
-	top, err := boxes(data)
-	if err != nil {
-		return nil
-	}
+	top, _ := boxes(data) // what stands behind everything else may be anything, as for Read
 	for _, b := range top {
 		if b.kind == "meta" && len(b.body) >= 4 {
 			if inner, err := boxes(b.body[4:]); err == nil && swapAlpha(inner) {

@@ -126,11 +126,11 @@ func boxes(b []byte) ([]box, error) {
 	var all []box
 	for len(b) > 0 {
 		if len(b) < 8 || len(all) == maxBoxes {
-			return nil, errors.New("heif: damaged boxes")
+			return all, errors.New("heif: damaged boxes")
 		}
 		kind, header, length := boxHeader(b, int64(len(b)))
 		if length < int64(header) || length > int64(len(b)) {
-			return nil, errors.New("heif: a box is longer than its parent")
+			return all, errors.New("heif: a box is longer than its parent")
 		}
 		all = append(all, box{kind, b[header:length]})
 		b = b[length:]
