@@ -19,6 +19,11 @@ type broken struct {
 	call string
 }
 
+// breaking has the service's accounts fail in a call.
+func breaking(call string) func(*api.Options) {
+	return func(o *api.Options) { o.Accounts = &broken{Ledger: o.Accounts.(*account.Ledger), call: call} }
+}
+
 var errBroken = errors.New("secret inner detail")
 
 func (b *broken) Authenticate(ctx context.Context, token string) (account.Account, error) {
@@ -116,11 +121,7 @@ func TestBrokenAccounts(t *testing.T) {
 // an id that the client had never sent, and so told it not to try again.
 func TestPlaceTakenAway(t *testing.T) {
 	t.Parallel()
-	var b *broken
-	s := setup(t, config{api: func(o *api.Options) {
-		b = &broken{Ledger: o.Accounts.(*account.Ledger), call: "taken away"}
-		o.Accounts = b
-	}})
+	s := setup(t, config{api: breaking("taken away")})
 	s.detect(s.key("pro"), photo()).want(500, "internal_error")
 }
 
@@ -128,11 +129,7 @@ func TestPlaceTakenAway(t *testing.T) {
 // nothing was counted, and it was.
 func TestSettledUnheard(t *testing.T) {
 	t.Parallel()
-	var b *broken
-	s := setup(t, config{api: func(o *api.Options) {
-		b = &broken{Ledger: o.Accounts.(*account.Ledger), call: "unheard"}
-		o.Accounts = b
-	}})
+	s := setup(t, config{api: breaking("unheard")})
 	key := s.key("pro")
 	s.detect(key, photo()).ok(200)
 	if used := s.usage(key).Used; used != 1 {
@@ -145,7 +142,7 @@ func TestSettledUnheard(t *testing.T) {
 func TestRefusedLate(t *testing.T) {
 	t.Parallel()
 	s := setup(t, config{api: func(o *api.Options) {
-		o.Accounts = &broken{Ledger: o.Accounts.(*account.Ledger), call: "slow"}
+		breaking("slow")(o)
 		o.SyncDeadline = 10 * time.Millisecond
 	}, detect: func(_ context.Context, r inference.Request) (inference.Result, error) {
 		return inference.Result{}, r.Admitted()
