@@ -71,7 +71,7 @@ func (w *worker) cause(ctx context.Context, err error) Loss {
 		return LostCanceled
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return LostTimeout
-	case !errors.Is(err, io.EOF) && !errors.Is(err, syscall.ECONNRESET):
+	case !errors.Is(err, io.EOF):
 		return LostReply
 	}
 	select {

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"syscall"
 	"time"
 
 	"deepfaked/internal/sandbox"
@@ -127,7 +126,7 @@ const (
 // end kills the child, waits for its end within bounds, and says how it ended
 // after err.
 func (w *worker) end(err error) error {
-	if errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) {
+	if errors.Is(err, io.EOF) {
 		w.await(lastWords)
 	}
 	if !w.bury() {

@@ -3,6 +3,7 @@ package sandbox
 import (
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"time"
@@ -80,8 +81,9 @@ func (c *Conn) Send(message []byte, files ...*os.File) error {
 }
 
 // Receive waits for one message and returns it with its files, which the caller
-// closes. The message is valid until the next call. The error is io.EOF when the other end is gone, and matches
-// os.ErrDeadlineExceeded when the deadline has passed.
+// closes. The message is valid until the next call. The error matches io.EOF
+// when the other end is gone, and os.ErrDeadlineExceeded when the deadline has
+// passed.
 func (c *Conn) Receive() ([]byte, []*os.File, error) {
 	if c.buffer == nil {
 		c.buffer = make([]byte, MessageBytes)
@@ -89,6 +91,9 @@ func (c *Conn) Receive() ([]byte, []*os.File, error) {
 	message := c.buffer
 	rights := make([]byte, unix.CmsgSpace(4*maxFiles))
 	n, r, flags, _, err := c.unix.ReadMsgUnix(message, rights)
+	if gone(err) {
+		return nil, nil, fmt.Errorf("sandbox: receive: %w", io.EOF)
+	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("sandbox: receive: %w", err)
 	}
@@ -101,6 +106,12 @@ func (c *Conn) Receive() ([]byte, []*os.File, error) {
 		return nil, nil, err
 	}
 	return message[:n], files, nil
+}
+
+// gone says whether err means that the other end is no more: it hung up, with
+// messages unread or not, or this end was closed as its process was reaped.
+func gone(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, unix.ECONNRESET) || errors.Is(err, net.ErrClosed)
 }
 
 // Pending says whether a message, or the end of the other side, is waiting to

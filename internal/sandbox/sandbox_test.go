@@ -245,6 +245,18 @@ func TestReceiveHasADeadline(t *testing.T) {
 	}
 }
 
+// TestReceiveFromAReapedChild: on a busy machine the child that crashed was
+// reaped, and its socket closed, before the one who waited for its answer had
+// looked. That was taken for an answer without sense in place of a crash.
+func TestReceiveFromAReapedChild(t *testing.T) {
+	t.Parallel()
+	c := started(t, testOptions("talk"))
+	<-c.Done()
+	if _, _, err := c.Receive(); !errors.Is(err, io.EOF) {
+		t.Fatalf("got %v, want %v", err, io.EOF)
+	}
+}
+
 func TestStartFails(t *testing.T) {
 	t.Parallel()
 	starter, err := NewStarter()
