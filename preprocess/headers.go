@@ -55,7 +55,8 @@ func at(f io.ReaderAt, offset int64, n int) ([]byte, error) {
 	return b, nil
 }
 
-// maxSegments bounds how many JPEG segments are looked at before the frame.
+// maxSegments bounds how many JPEG segments, and bytes between them, are looked
+// at before the frame.
 const maxSegments = 10_000
 
 // jpegDimensions finds the frame header behind any other segments.
@@ -67,9 +68,7 @@ func jpegDimensions(f io.ReaderAt, _ int64) (dimensions, error) {
 			return dimensions{}, err
 		}
 		switch marker := b[1]; {
-		case b[0] != 0xff:
-			return dimensions{}, fmt.Errorf("%w: no JPEG marker at %d", errHeader, offset)
-		case marker == 0xff: // padding
+		case b[0] != 0xff || marker == 0xff || marker == 0: // padding, or stray bytes, which libjpeg skips too
 			offset++
 		case marker == 0x01 || marker >= 0xd0 && marker <= 0xd7: // without a body
 			offset += 2

@@ -71,6 +71,16 @@ func TestDeclaredBombs(t *testing.T) {
 }
 
 // TestHeadersCutOff: no beginning of a bomb passes.
+// TestStrayBytesInAJPEG: zeros between segments, as some cameras leave them, made
+// the picture one of an unknown kind.
+func TestStrayBytesInAJPEG(t *testing.T) {
+	t.Parallel()
+	data := []byte("\xff\xd8\xff\xe0\x00\x04JF\x00\x00\xff\x00\xff\xff\xc2\x00\x0b\x08\x00\x1e\x00\x28\x01\x01\x11\x00")
+	if got, err := jpegDimensions(bytes.NewReader(data), int64(len(data))); err != nil || got != (dimensions{w: 40, h: 30}) {
+		t.Fatalf("%+v, %v", got, err)
+	}
+}
+
 func TestHeadersCutOff(t *testing.T) {
 	t.Parallel()
 	for name, test := range bombs() {

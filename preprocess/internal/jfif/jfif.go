@@ -31,14 +31,11 @@ func Scan(data []byte) (Info, error) {
 		return info, errDamaged
 	}
 	for at := 2; ; {
-		for at < len(data) && data[at] == 0xff && at+1 < len(data) && data[at+1] == 0xff {
-			at++
+		for at+2 <= len(data) && (data[at] != 0xff || data[at+1] == 0xff || data[at+1] == 0) {
+			at++ // padding, or stray bytes, which libjpeg skips too
 		}
 		if at+2 > len(data) {
 			return info, ErrTruncated
-		}
-		if data[at] != 0xff {
-			return info, errDamaged
 		}
 		marker := data[at+1]
 		at += 2

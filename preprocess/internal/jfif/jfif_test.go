@@ -2,10 +2,12 @@ package jfif
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"image"
 	"image/jpeg"
 	"os"
+	"slices"
 	"testing"
 )
 
@@ -38,6 +40,18 @@ func TestScan(t *testing.T) {
 	}
 	if _, err := Scan([]byte("\xff\xd8\xff\xd9")); err == nil {
 		t.Fatal("no picture passes")
+	}
+}
+
+// TestStrayBytes: some cameras leave zeros between segments. Decoders and
+// browsers skip them; here such pictures were refused.
+func TestStrayBytes(t *testing.T) {
+	t.Parallel()
+	data := encoded(t)
+	first := 4 + int(binary.BigEndian.Uint16(data[4:])) // segments begin behind the two bytes of the start
+	stray := slices.Concat(data[:first], []byte("\x00\x00\xff\x00"), data[first:])
+	if info, err := Scan(stray); err != nil || info.Width != 40 {
+		t.Fatalf("%+v, %v", info, err)
 	}
 }
 
