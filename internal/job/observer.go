@@ -25,7 +25,7 @@ const (
 	Complete  End = "complete"
 	Failed    End = "failed"    // for good
 	Retried   End = "retried"   // there will be another attempt
-	Postponed End = "postponed" // too much work; it does not count as an attempt
+	Postponed End = "postponed" // too much work, or the upload can't be had; it does not count as an attempt
 	Returned  End = "returned"  // the process is to stop; it does not count as an attempt
 )
 

@@ -53,7 +53,6 @@ func (r *Runner) config() *river.Config {
 		JobTimeout:                  -1, // each attempt has a deadline of its own
 		Logger:                      slog.New(quiet{r.deps.Logger.Handler()}),
 		MaxAttempts:                 r.opts.Attempts,
-		RescueStuckJobsAfter:        2*r.opts.Deadline + time.Minute,
 		RetryPolicy:                 retryPolicy{r.opts.Retry},
 		Workers:                     workers,
 	}

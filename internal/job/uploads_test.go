@@ -80,17 +80,19 @@ func TestUploadsAreSlow(t *testing.T) {
 }
 
 // A store that is away, or a spool that is full, costs no attempt: with a single
-// one the job succeeds all the same.
+// one the job succeeds all the same. It was observed as tried again.
 func TestUploadsAreWaitedFor(t *testing.T) {
 	t.Parallel()
 	for _, err := range []error{spool.ErrAway, spool.ErrFull} {
 		t.Run(err.Error(), func(t *testing.T) {
 			t.Parallel()
-			opts := options(1)
-			opts.Attempts = 1
+			opts, seen := options(1), &observed{}
+			opts.Attempts, opts.Observer = 1, seen
 			f := setup(t, onSQLite(t), good, opts)
 			f.failing(err, opts).opens.Store(2)
 			assert.Equal(t, account.Complete, f.ended(f.submit(1)[0]).State)
+			assert.Eventually(t, func() bool { return len(seen.seen()) == 3 }, time.Minute, time.Millisecond)
+			assert.Equal(t, []End{Postponed, Postponed, Complete}, seen.seen())
 			f.used(1)
 			f.empty()
 		})

@@ -52,6 +52,7 @@ func (w *worker) Work(ctx context.Context, j *river.Job[detection]) (err error) 
 		end = Postponed
 		return river.JobSnooze(max(busy.RetryAfter, time.Second))
 	case waits:
+		end = Postponed
 		r.deps.Logger.Warn("job waits for its upload", "request_id", j.Args.RequestID, "detection", j.Args.ID, "for", wait.String(), "error", err)
 		return river.JobSnooze(wait)
 	case !final(err) && j.Attempt < j.MaxAttempts:
