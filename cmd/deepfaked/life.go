@@ -13,20 +13,26 @@ import (
 func (s *service) serve(ctx context.Context) error {
 	running, stop := context.WithCancel(ctx)
 	defer stop()
-	var background sync.WaitGroup
+	var starting, background sync.WaitGroup
 	broken := make(chan error, 1)
-	background.Go(func() {
+	starting.Go(func() {
 		if err := s.start(running); err != nil && running.Err() == nil && s.server == nil {
 			broken <- err
 		}
 	})
 	background.Go(func() { s.retain(running) })
 	background.Go(func() { s.tend(running) })
-	ended := make(chan time.Time, 1)
-	defer context.AfterFunc(ctx, func() {
-		ended <- time.Now()
+	finish := func() {
+		began := time.Now()
+		starting.Wait() // or jobs would be started that nobody ends
+		s.finish(s.cfg.Drain - time.Since(began))
+	}
+	finished := make(chan struct{})
+	untold := context.AfterFunc(ctx, func() {
+		defer close(finished)
 		s.logger.Info("stopping", "drain", s.cfg.Drain.String())
-	})()
+		finish() // beside the requests: no job is begun that would be cut short
+	})
 	var err error
 	if s.server != nil {
 		err = s.server.Serve(ctx)
@@ -38,15 +44,16 @@ func (s *service) serve(ctx context.Context) error {
 	}
 	stop()
 	background.Wait()
-	left := s.cfg.Drain
-	if ctx.Err() != nil {
-		left -= time.Since(<-ended)
+	if untold() {
+		finish()
+	} else {
+		<-finished
 	}
-	s.finish(left)
 	return err
 }
 
-// finish lets jobs run for what the requests have left of the drain time.
+// finish has no further job begun, and lets those that run come to their end within
+// what is left of the drain time.
 func (s *service) finish(left time.Duration) {
 	ctx, cancel := context.WithTimeout(context.Background(), max(left, 0))
 	defer cancel()
@@ -55,8 +62,8 @@ func (s *service) finish(left time.Duration) {
 	}
 }
 
-// start ends what earlier processes left behind, loads the engine, starts the jobs
-// and declares the service ready, or logs why it is not.
+// start loads the engine, takes up what earlier processes left behind and declares
+// the service ready, or logs why it is not.
 func (s *service) start(ctx context.Context) error {
 	began := time.Now()
 	e, err := s.open(ctx)
@@ -64,7 +71,7 @@ func (s *service) start(ctx context.Context) error {
 	if err == nil {
 		s.judge.engine.Store(e)
 		unready = "the jobs could not be started; the log of the service says why"
-		err = s.jobs.Start(ctx)
+		err = s.takeUp(ctx)
 	}
 	if ctx.Err() != nil {
 		return ctx.Err() // told to stop meanwhile
@@ -77,6 +84,29 @@ func (s *service) start(ctx context.Context) error {
 	s.setReady(nil)
 	s.logger.Info("ready", "provider", e.provider, "after", time.Since(began).Round(time.Millisecond).String())
 	return nil
+}
+
+// takeUp ends what earlier processes left behind and starts the jobs. A database that
+// fails may be back soon: a service tries again until ctx ends, while a worker, which
+// nobody asks, returns the error.
+func (s *service) takeUp(ctx context.Context) error {
+	for failing := false; ; failing = true {
+		err := s.release(ctx)
+		if err == nil {
+			err = s.jobs.Start(ctx)
+		}
+		if err == nil || ctx.Err() != nil || s.server == nil {
+			return err
+		}
+		if !failing {
+			s.logger.Error("the jobs could not be started; that is tried again", "error", err)
+			s.setReady(errors.New("the jobs can't be started for now, which is tried again; the log of the service says why"))
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(tendEvery):
+		}
+	}
 }
 
 // unreadiness says why nothing can be judged yet, or ever; its zero value is ready.
@@ -99,9 +129,6 @@ func (s *service) ready() error {
 }
 
 func (s *service) open(ctx context.Context) (*engine, error) {
-	if err := s.release(ctx); err != nil {
-		return nil, err
-	}
 	e, err := openEngine(ctx, s.cfg, s.logger, care{measure: true, watch: s.metrics})
 	if err != nil {
 		return nil, err

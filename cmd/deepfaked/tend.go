@@ -62,10 +62,18 @@ func (s *service) tend(ctx context.Context) {
 			err = s.inherit(ctx)
 		}
 		if err != nil && ctx.Err() == nil && (!failing || owed != before) {
-			s.logger.Error("what was begun could not be ended; that is tried again", "detections", owed, "error", err)
+			s.logger.Error(untended(owed), "detections", owed, "error", err)
 		}
 		failing = err != nil
 	}
+}
+
+// untended names what could not be done, with so many detections owed to the books.
+func untended(owed int) string {
+	if owed == 0 {
+		return "what other processes left could not be looked for; that is tried again"
+	}
+	return "what was begun could not be ended; that is tried again"
 }
 
 // inherit ends what processes left that are no longer at work.

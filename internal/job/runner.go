@@ -21,7 +21,7 @@ type Books interface {
 	Fail(ctx context.Context, id, message string, also ...account.Step) error
 }
 
-// ErrClosed says that the runner takes no more work.
+// ErrClosed says that the service takes no more work.
 var ErrClosed = errors.New("the service is shutting down")
 
 // Deps is what a Runner works with. It closes none of them, and the store must
@@ -89,12 +89,10 @@ func New(ctx context.Context, deps Deps, opts Options) (*Runner, error) {
 
 // Submit accepts t for an account: its place, its job and its upload are on disk
 // when it returns nil. Then the file may be closed; the runner has it by its
-// name. The error is *inference.SaturatedError when the queue is full, ErrClosed
-// after Close, or one of the books; nothing is left of the submission then.
+// name. The error is *inference.SaturatedError when the queue is full, or one of the
+// books; nothing is left of the submission then. What is accepted after Close waits
+// for the next process.
 func (r *Runner) Submit(ctx context.Context, a account.Account, s account.Submission, t Task) error {
-	if r.closed.Load() {
-		return ErrClosed
-	}
 	if err := r.deps.Uploads.Park(ctx, t.ID, t.File); err != nil {
 		return err
 	}
@@ -150,7 +148,7 @@ func (r *Runner) insert(ctx context.Context, tx *store.Tx, jobs []detection) err
 }
 
 // Start ends what can't go on, takes up what earlier processes left, and runs
-// jobs until Close. It must be called at most once.
+// jobs until Close. Once it has succeeded it must not be called again.
 func (r *Runner) Start(ctx context.Context) error {
 	if err := r.resume(ctx); err != nil {
 		return err
