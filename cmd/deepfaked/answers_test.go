@@ -4,11 +4,11 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"io"
 	"mime/multipart"
+	"slices"
 	"testing"
-
-	"encoding/json"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -22,8 +22,8 @@ func form(t testing.TB, file []byte, fields ...string) (io.Reader, string) {
 	t.Helper()
 	var out bytes.Buffer
 	w := multipart.NewWriter(&out)
-	for i := 0; i < len(fields); i += 2 {
-		require.NoError(t, w.WriteField(fields[i], fields[i+1]))
+	for field := range slices.Chunk(fields, 2) {
+		require.NoError(t, w.WriteField(field[0], field[1]))
 	}
 	part, err := w.CreateFormFile("file", "upload.bin")
 	require.NoError(t, err)

@@ -62,18 +62,19 @@ func (s *service) tend(ctx context.Context) {
 			err = s.inherit(ctx)
 		}
 		if err != nil && ctx.Err() == nil && (!failing || owed != before) {
-			s.logger.Error(untended(owed), "detections", owed, "error", err)
+			s.untended(owed, err)
 		}
 		failing = err != nil
 	}
 }
 
-// untended names what could not be done, with so many detections owed to the books.
-func untended(owed int) string {
+// untended says what could not be done, with so many detections owed to the books.
+func (s *service) untended(owed int, err error) {
 	if owed == 0 {
-		return "what other processes left could not be looked for; that is tried again"
+		s.logger.Error("what other processes left could not be looked for; that is tried again", "error", err)
+		return
 	}
-	return "what was begun could not be ended; that is tried again"
+	s.logger.Error("what was begun could not be ended; that is tried again", "detections", owed, "error", err)
 }
 
 // inherit ends what processes left that are no longer at work.
