@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -53,6 +54,7 @@ type engine struct {
 // care is what is done for those who stay, beside judging.
 type care struct {
 	measure bool             // find out first how judging is fastest on this machine
+	all     bool             // judge every file that has been let in: nobody is to come back later
 	watch   *metrics.Metrics // may be nil
 }
 
@@ -153,13 +155,8 @@ func schedule(ctx context.Context, env *ort.Environment, loaded []*models.Model,
 		}
 		logger.Info("model ready", "model", m.Card.Name, "version", m.Card.Version, "task", m.Card.Task, "file", m.Card.File)
 	}
-	opts := inference.DefaultSchedulerOptions()
-	opts.LockThreads = env.Provider() != ort.CPU
-	if take.watch != nil {
-		opts.Observer = take.watch
-	}
 	widen(len(executors))
-	scheduler, err := inference.NewScheduler(opts, executors)
+	scheduler, err := inference.NewScheduler(queueing(env.Provider(), take), executors)
 	if err != nil {
 		return nil, err
 	}
@@ -169,6 +166,19 @@ func schedule(ctx context.Context, env *ort.Environment, loaded []*models.Model,
 		}
 	}
 	return scheduler, nil
+}
+
+// queueing is how rows wait for the executors.
+func queueing(on ort.Provider, take care) inference.SchedulerOptions {
+	opts := inference.DefaultSchedulerOptions()
+	opts.LockThreads = on != ort.CPU
+	if take.all {
+		opts.QueueRows = math.MaxInt
+	}
+	if take.watch != nil {
+		opts.Observer = take.watch
+	}
+	return opts
 }
 
 // prepare makes the sessions of a model, proves them, and with measure times its

@@ -26,6 +26,7 @@ type evalCommand struct {
 func (c *evalCommand) run(ctx context.Context, to streams) error {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	defer context.AfterFunc(ctx, stop)() // a second signal ends the process at once
 	cfg, err := settings(c.configFlags, c.dataFlag, c.engineFlags)
 	if err != nil {
 		return err
