@@ -21,6 +21,7 @@ type cli struct {
 	Keys   struct {
 		Create keysCreate `cmd:"" help:"Make a key, and its account when it is new. Prints the key, once."`
 		List   keysList   `cmd:"" help:"List accounts and keys."`
+		Plan   keysPlan   `cmd:"" help:"Move an account to another plan, from its next request on."`
 		Revoke keysRevoke `cmd:"" help:"Revoke a key."`
 	} `cmd:"" help:"Administer API keys."`
 	Models struct {

@@ -27,6 +27,13 @@ type keysList struct {
 	booksFlags
 }
 
+type keysPlan struct {
+	configFlags
+	booksFlags
+	Account string `arg:"" help:"Account that is to be moved."`
+	Plan    string `arg:"" enum:"free,starter,pro" help:"free, starter or pro."`
+}
+
 type keysRevoke struct {
 	configFlags
 	booksFlags
@@ -112,6 +119,20 @@ func (c *keysList) run(ctx context.Context, to streams) error {
 			_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", k.ID, k.Account, k.Plan, k.Created.UTC().Format(time.RFC3339), revoked)
 		}
 		return table.Flush()
+	})
+}
+
+func (c *keysPlan) run(ctx context.Context, to streams) error {
+	return withLedger(ctx, c.configFlags, c.booksFlags, false, func(l *account.Ledger) error {
+		had, err := l.ChangePlan(ctx, c.Account, c.Plan)
+		if errors.Is(err, account.ErrNoAccount) {
+			return fmt.Errorf("there is no account %s; keys list shows all", c.Account)
+		}
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(to.out, "Moved account %s from %s to %s.\n", c.Account, had, c.Plan)
+		return err
 	})
 }
 

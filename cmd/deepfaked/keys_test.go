@@ -46,6 +46,18 @@ func TestKeys(t *testing.T) {
 	}
 }
 
+// TestKeysPlan: the service tells clients to upgrade their plan, and nobody could.
+func TestKeysPlan(t *testing.T) {
+	t.Parallel()
+	data := t.TempDir()
+	newKey(t, data, "alice", "starter")
+	assert.Equal(t, "Moved account alice from starter to pro.\n", call(t, "keys", "plan", "--data", data, "alice", "pro").ok(t))
+	assert.Regexp(t, `alice +pro`, call(t, "keys", "list", "--data", data).ok(t))
+	newKey(t, data, "alice", "pro")
+	call(t, "keys", "plan", "--data", data, "bob", "pro").refused(t, exitFailed, "bob", "keys list")
+	call(t, "keys", "plan", "--data", data, "alice", "gold").refused(t, exitUsage, "gold", "starter")
+}
+
 func TestKeysRefused(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()

@@ -16,6 +16,8 @@ var (
 	ErrNotFound = errors.New("there is no such detection")
 	// ErrKeyNotFound: there is no such key.
 	ErrKeyNotFound = errors.New("there is no such key")
+	// ErrNoAccount: there is no account of that name.
+	ErrNoAccount = errors.New("there is no such account")
 	// ErrFailed: the detection has already failed, so its result is not stored.
 	ErrFailed = errors.New("the detection has already failed")
 	// ErrComplete: the detection has already completed, so it can't fail.
@@ -46,6 +48,6 @@ type PlanConflictError struct {
 
 // Error is a sentence for an operator.
 func (e *PlanConflictError) Error() string {
-	return fmt.Sprintf("the account %s has the plan %s: create its key with --plan %s, or name another account for the plan %s",
-		e.Account, e.Plan, e.Plan, e.Asked)
+	return fmt.Sprintf("the account %s has the plan %s: create its key with --plan %s, or move it first with keys plan %s %s",
+		e.Account, e.Plan, e.Plan, e.Account, e.Asked)
 }

@@ -61,6 +61,30 @@ func ensureAccount(ctx context.Context, tx *store.Tx, name, plan string, now int
 	return id, nil
 }
 
+// ChangePlan moves an account to another plan, from the next request on and in every
+// process; what it has used of its period stays used. It returns the plan that the
+// account had. The error is ErrNoAccount when there is none of that name.
+func (l *Ledger) ChangePlan(ctx context.Context, account, plan string) (had string, err error) {
+	if _, ok := l.plans[plan]; !ok {
+		return "", fmt.Errorf("there is no plan %q", plan)
+	}
+	err = l.store.Write(ctx, func(tx *store.Tx) error {
+		err := tx.QueryRowContext(ctx, `SELECT plan FROM accounts WHERE name = $1`, account).Scan(&had)
+		if errors.Is(err, sql.ErrNoRows) {
+			return ErrNoAccount
+		}
+		if err != nil {
+			return err
+		}
+		_, err = tx.ExecContext(ctx, `UPDATE accounts SET plan = $1 WHERE name = $2`, plan, account)
+		return err
+	})
+	if err != nil {
+		return "", fmt.Errorf("change the plan: %w", err)
+	}
+	return had, nil
+}
+
 // ListKeys lists all keys, revoked ones too, by account and age.
 func (l *Ledger) ListKeys(ctx context.Context) ([]KeyInfo, error) {
 	rows, err := l.store.Reader().QueryContext(ctx, keyRow+` ORDER BY a.name, k.created_at, k.id`)
@@ -153,6 +177,8 @@ func (l *Ledger) Authenticate(ctx context.Context, bearerToken string) (Account,
 	var plan string
 	var created int64
 	var revoked bool
+	ctx, cancel := context.WithTimeout(ctx, l.look)
+	defer cancel()
 	err := l.store.Reader().QueryRowContext(ctx, ownerOf, id).
 		Scan(&stored, &revoked, &a.ID, &a.Name, &plan, &created)
 	if errors.Is(err, sql.ErrNoRows) {

@@ -2,6 +2,7 @@ package account
 
 import (
 	"bytes"
+	"context"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -11,6 +12,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"deepfaked/internal/postgrestest"
 )
 
 func TestCreateKey(t *testing.T) {
@@ -44,6 +47,62 @@ func testSeveralKeysShareAnAccount(t *testing.T, fresh database) {
 	c.add(time.Hour)
 	assert.Equal(t, first, join(t, l, "ann", "free"))
 	assert.NotEqual(t, first.ID, join(t, l, "bob", "free").ID)
+}
+
+// What an account has used of a period stays used when its plan changes in between.
+func TestChangePlan(t *testing.T) {
+	t.Parallel()
+	onBoth(t, testChangePlan)
+}
+
+func testChangePlan(t *testing.T, fresh database) {
+	t.Helper()
+	l, _ := setup(t, fresh)
+	key, err := l.CreateKey(t.Context(), "ann", "starter")
+	require.NoError(t, err)
+	a, err := l.Authenticate(t.Context(), key.Token)
+	require.NoError(t, err)
+	settle(t, l, reserve(t, l, a, true))
+	began := reserve(t, l, a, true)
+
+	had, err := l.ChangePlan(t.Context(), "ann", "pro")
+	require.NoError(t, err)
+	assert.Equal(t, "starter", had)
+	a, err = l.Authenticate(t.Context(), key.Token)
+	require.NoError(t, err)
+	settle(t, l, began)
+	u := usage(t, l, a)
+	assert.Equal(t, []any{"pro", 2, a.Plan.Scans - 2}, []any{u.Plan, u.Used, u.Remaining})
+
+	_, err = l.ChangePlan(t.Context(), "bob", "pro")
+	require.ErrorIs(t, err, ErrNoAccount)
+	_, err = l.ChangePlan(t.Context(), "ann", "gold")
+	require.ErrorContains(t, err, "gold")
+}
+
+// TestReadsAreBounded: a PostgreSQL that hung, after a failover into nowhere, held
+// every request for as long as its client had patience.
+func TestReadsAreBounded(t *testing.T) {
+	t.Parallel()
+	l, _ := setup(t, postgrestest.Database)
+	key, err := l.CreateKey(t.Context(), "ann", "pro")
+	require.NoError(t, err)
+	a, err := l.Authenticate(t.Context(), key.Token)
+	require.NoError(t, err)
+	l.look = 100 * time.Millisecond
+	tx, err := l.store.Postgres().Begin(t.Context())
+	require.NoError(t, err)
+	defer func() { assert.NoError(t, tx.Rollback(context.WithoutCancel(t.Context()))) }()
+	_, err = tx.Exec(t.Context(), `LOCK TABLE keys, scans, detections, submissions IN ACCESS EXCLUSIVE MODE`)
+	require.NoError(t, err)
+
+	_, err = l.Authenticate(t.Context(), key.Token)
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	_, err = l.Usage(t.Context(), a)
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	_, err = l.Detection(t.Context(), a, NewDetectionID())
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	require.ErrorIs(t, l.Check(t.Context(), a), context.DeadlineExceeded)
 }
 
 func TestCreateKeyRefuses(t *testing.T) {

@@ -73,6 +73,7 @@ type Ledger struct {
 	plans map[string]Plan
 	now   func() time.Time
 	owed  owed
+	look  time.Duration // bounds what is read for a client who waits
 
 	process *store.Process
 }
@@ -86,6 +87,10 @@ func (l *Ledger) holder(s Submission) sql.NullString {
 	return sql.NullString{String: l.process.ID(), Valid: true}
 }
 
+// looking is how long a client waits at most for what is read. A database that hangs,
+// rather than refuses, would hold everybody for as long as they have patience.
+const looking = 10 * time.Second
+
 // New keeps the books in s, which the caller closes after the last call.
 func New(s *store.Store, opts Options) (*Ledger, error) {
 	if err := opts.Validate(); err != nil {
@@ -95,7 +100,7 @@ func New(s *store.Store, opts Options) (*Ledger, error) {
 	for _, p := range opts.Plans {
 		plans[p.Name] = p
 	}
-	return &Ledger{store: s, plans: plans, now: opts.Now, process: opts.Process}, nil
+	return &Ledger{store: s, plans: plans, now: opts.Now, look: looking, process: opts.Process}, nil
 }
 
 // plan finds an account's plan. That it is missing is the configuration's

@@ -13,6 +13,8 @@ import (
 // Usage says what the account has used of its plan in the current period.
 func (l *Ledger) Usage(ctx context.Context, a Account) (Usage, error) {
 	start := a.Plan.PeriodStart(l.now(), a.Created)
+	ctx, cancel := context.WithTimeout(ctx, l.look)
+	defer cancel()
 	u := Usage{Plan: a.Plan.Name, Limit: a.Plan.Scans, PeriodStart: start}
 	err := l.store.Reader().QueryRowContext(ctx, usedIn, a.ID, micros(start)).Scan(&u.Used)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
@@ -32,6 +34,8 @@ func (l *Ledger) Detection(ctx context.Context, a Account, id string) (Detection
 	if !text(id) {
 		return Detection{}, fmt.Errorf("read a detection: %w", ErrNotFound)
 	}
+	ctx, cancel := context.WithTimeout(ctx, l.look)
+	defer cancel()
 	d, err := detection(ctx, l.store.Reader(), byIDOf, id, a.ID)
 	if err != nil {
 		return Detection{}, fmt.Errorf("read %s: %w", id, err)

@@ -15,6 +15,8 @@ import (
 // else ErrQuotaExceeded when the allowance is. Reserve decides again: what Check
 // has seen may be gone by then.
 func (l *Ledger) Check(ctx context.Context, a Account) error {
+	ctx, cancel := context.WithTimeout(ctx, l.look)
+	defer cancel()
 	now := l.now()
 	if err := room(ctx, l.store.Reader(), a, now); err != nil {
 		return fmt.Errorf("check the quota: %w", err)
