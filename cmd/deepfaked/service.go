@@ -166,11 +166,10 @@ func storeOptions(cfg config.Config) store.Options {
 }
 
 func spoolOptions(cfg config.Config) spool.Options {
-	opts := spool.Options{Dir: filepath.Join(cfg.Data, "spool"), Park: jobsFolder(cfg), Capacity: int64(cfg.Upload.Spool)}
-	if cfg.KeepUploads {
-		opts.Keep = filepath.Join(cfg.Data, "uploads")
+	return spool.Options{
+		Dir: filepath.Join(cfg.Data, "spool"), Park: jobsFolder(cfg), Capacity: int64(cfg.Upload.Spool),
+		Kept: filepath.Join(cfg.Data, "uploads"), Keep: cfg.KeepUploads,
 	}
-	return opts
 }
 
 func jobOptions(cfg config.Config) job.Options {

@@ -7,18 +7,19 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 )
 
-// Keep leaves a copy of the file, synced to disk, under name in Options.Keep; it
+// Keep leaves a copy of the file, synced to disk, under name in Options.Kept; it
 // does nothing where no upload is kept. A copy, because a file that never had a
 // name can't be given one. What is kept already stays as it is. The error wraps
 // ErrFull when there is no room.
 func (f *File) Keep(name string) (err error) {
-	if f.spool.keep == "" {
+	if !f.spool.keep {
 		return nil
 	}
-	path := filepath.Join(f.spool.keep, name)
+	path := filepath.Join(f.spool.kept, name)
 	to, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {
 		return nil
@@ -34,21 +35,25 @@ func (f *File) Keep(name string) (err error) {
 }
 
 // Purge deletes kept uploads that were last written longer than olderThan ago,
-// and returns how many.
+// and returns how many; also where no more are kept. A folder that is marked is
+// left alone: those in it are parked, and needed.
 func (s *Spool) Purge(olderThan time.Duration) (n int, err error) {
-	if s.keep == "" {
+	if s.kept == "" {
 		return 0, nil
 	}
-	entries, err := os.ReadDir(s.keep)
+	entries, err := os.ReadDir(s.kept)
+	if errors.Is(err, fs.ErrNotExist) || slices.ContainsFunc(entries, isMark) {
+		return 0, nil
+	}
 	if err != nil {
 		return 0, fmt.Errorf("spool: list kept uploads: %w", err)
 	}
 	for _, e := range entries {
 		info, err := e.Info()
-		if err != nil || time.Since(info.ModTime()) < olderThan {
-			continue // gone already, or too young
+		if err != nil || !info.Mode().IsRegular() || time.Since(info.ModTime()) < olderThan {
+			continue // gone already, none of ours, or too young
 		}
-		if err := os.Remove(filepath.Join(s.keep, e.Name())); err != nil {
+		if err := os.Remove(filepath.Join(s.kept, e.Name())); err != nil {
 			return n, fmt.Errorf("spool: delete a kept upload: %w", err)
 		}
 		n++

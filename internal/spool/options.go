@@ -12,8 +12,11 @@ type Options struct {
 	// marks it: while its path leads elsewhere nothing is parked or found lost.
 	// Empty: no file can be parked.
 	Park string
-	// Keep is the folder for uploads that are kept; empty: none is.
-	Keep string
+	// Kept is the folder of uploads that are kept, from which Purge deletes them;
+	// it may be absent. Empty: there is none.
+	Kept string
+	// Keep says that uploads are kept in Kept; it is created when it is missing.
+	Keep bool
 	// Capacity is what open and parked files together may hold, in bytes; 0 leaves
 	// the bound to the file system.
 	Capacity int64
@@ -24,6 +27,8 @@ func (o Options) Validate() error {
 	switch {
 	case o.Dir == "":
 		return errors.New("spool: dir must be set")
+	case o.Keep && o.Kept == "":
+		return errors.New("spool: kept must be set where uploads are kept")
 	case o.Capacity < 0:
 		return errors.New("spool: capacity must not be negative")
 	}

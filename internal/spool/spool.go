@@ -24,7 +24,8 @@ type Spool struct {
 	dir      string
 	park     string
 	mark     string // the name of the file in park that tells it from other folders
-	keep     string
+	kept     string
+	keep     bool
 	capacity int64
 	named    atomic.Bool  // O_TMPFILE is not supported here
 	files    atomic.Int64 // open and not parked
@@ -44,7 +45,11 @@ func New(opts Options) (*Spool, error) {
 	if err := os.MkdirAll(opts.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("spool: make the folder: %w", err)
 	}
-	for _, dir := range []string{opts.Keep, opts.Park} {
+	stay := []string{opts.Park}
+	if opts.Keep {
+		stay = append(stay, opts.Kept)
+	}
+	for _, dir := range stay {
 		if dir == "" {
 			continue
 		}
@@ -61,7 +66,7 @@ func New(opts Options) (*Spool, error) {
 			return nil, fmt.Errorf("spool: remove a file left behind: %w", err)
 		}
 	}
-	s := &Spool{dir: opts.Dir, park: opts.Park, keep: opts.Keep, capacity: opts.Capacity}
+	s := &Spool{dir: opts.Dir, park: opts.Park, kept: opts.Kept, keep: opts.Keep, capacity: opts.Capacity}
 	if s.park == "" {
 		return s, nil
 	}

@@ -125,6 +125,7 @@ func TestOptions(t *testing.T) {
 	for name, opts := range map[string]Options{
 		"no folder":         {},
 		"negative capacity": {Dir: "x", Capacity: -1},
+		"kept nowhere":      {Dir: "x", Keep: true},
 	} {
 		if _, err := New(opts); err == nil {
 			t.Errorf("%s: accepted", name)
@@ -150,8 +151,8 @@ func list(t *testing.T, dir string) []string {
 func TestKeep(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	for _, keep := range []string{"", filepath.Join(dir, "uploads")} {
-		s, err := New(Options{Dir: filepath.Join(dir, "spool"), Keep: keep})
+	for _, keep := range []bool{false, true} {
+		s, err := New(Options{Dir: filepath.Join(dir, "spool"), Kept: filepath.Join(dir, "uploads"), Keep: keep})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -175,7 +176,7 @@ func TestKeep(t *testing.T) {
 	if names := list(t, filepath.Join(dir, "spool")); len(names) != 0 {
 		t.Errorf("the spool holds %v", names)
 	}
-	s, err := New(Options{Dir: filepath.Join(dir, "spool"), Keep: filepath.Join(dir, "uploads")})
+	s, err := New(Options{Dir: filepath.Join(dir, "spool"), Kept: filepath.Join(dir, "uploads"), Keep: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -187,5 +188,25 @@ func TestKeep(t *testing.T) {
 		if n, err := s.Purge(2 * time.Hour); n != i || err != nil {
 			t.Errorf("%v after it was kept: %d files deleted, %v", age, n, err)
 		}
+	}
+}
+
+// What is parked where uploads would be kept is not taken for kept, nor is a
+// folder, as one of parked files would be there.
+func TestPurgeLeavesWhatIsNotKept(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	kept := filepath.Join(dir, "uploads")
+	must(t, os.MkdirAll(filepath.Join(kept, "jobs", "x"), 0o700))
+	s, err := New(Options{Dir: filepath.Join(dir, "spool"), Kept: kept})
+	must(t, err)
+	if n, err := s.Purge(0); n != 0 || err != nil {
+		t.Errorf("%d folders deleted, %v", n, err)
+	}
+	s, err = New(Options{Dir: filepath.Join(dir, "spool"), Kept: kept, Park: kept})
+	must(t, err)
+	must(t, os.WriteFile(filepath.Join(kept, "det_1"), nil, 0o600))
+	if n, err := s.Purge(0); n != 0 || err != nil {
+		t.Errorf("%d parked files deleted, %v", n, err)
 	}
 }
