@@ -11,32 +11,58 @@ import (
 	"time"
 )
 
+// unfinished begins the names that copies have until they are whole.
+const unfinished = ".unfinished-"
+
 // Keep leaves a copy of the file, synced to disk, under name in Options.Kept; it
 // does nothing where no upload is kept. A copy, because a file that never had a
 // name can't be given one. What is kept already stays as it is. The error wraps
 // ErrFull when there is no room.
-func (f *File) Keep(name string) (err error) {
+func (f *File) Keep(name string) error {
 	if !f.spool.keep {
 		return nil
 	}
 	path := filepath.Join(f.spool.kept, name)
-	to, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if errors.Is(err, fs.ErrExist) {
-		return nil
+	_, err := os.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = f.keep(path)
 	}
 	if err != nil {
 		return fmt.Errorf("spool: keep an upload: %w", full(err))
 	}
-	_, err = io.Copy(to, io.NewSectionReader(f.file, 0, f.size))
-	if err = errors.Join(err, to.Sync(), to.Close()); err != nil {
-		return errors.Join(fmt.Errorf("spool: keep an upload: %w", full(err)), os.Remove(path))
-	}
 	return nil
 }
 
+// keep gives the copy its name when it is whole: a process may be killed meanwhile,
+// and the next one that has the job takes what has the name for the upload. One
+// that keeps it at the same time has the same bytes.
+func (f *File) keep(path string) error {
+	to, err := os.CreateTemp(f.spool.kept, unfinished)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(to, io.NewSectionReader(f.file, 0, f.size))
+	if err = errors.Join(err, to.Sync(), to.Close()); err == nil {
+		err = os.Rename(to.Name(), path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(to.Name()))
+	}
+	return syncFolder(f.spool.kept)
+}
+
+// syncFolder has the names in a folder on disk.
+func syncFolder(path string) error {
+	dir, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(dir.Sync(), dir.Close())
+}
+
 // Purge deletes kept uploads that were last written longer than olderThan ago,
-// and returns how many; also where no more are kept. A folder that is marked is
-// left alone: those in it are parked, and needed.
+// and what a killed process did not finish, and returns how many; also where no more
+// are kept. A folder that is marked is left alone: those in it are parked, and needed.
 func (s *Spool) Purge(olderThan time.Duration) (n int, err error) {
 	if s.kept == "" {
 		return 0, nil
