@@ -95,7 +95,7 @@ func TestWrongUsage(t *testing.T) {
 		"unknown plan":       {[]string{"keys", "create", "--account", "a", "--plan", "gold"}, []string{"gold", "free", "starter", "pro"}},
 		"address":            {[]string{"serve", "--listen", "8080"}, []string{"listen", "8080", "host:port"}},
 		"admin":              {[]string{"serve", "--admin", "9090"}, []string{"admin", "9090", "host:port"}},
-		"redis":              {[]string{"serve", "--redis", "localhost"}, []string{"redis", "localhost", "redis://"}},
+		"redis":              {[]string{"serve", "--redis", "localhost"}, []string{"redis must be", "redis://USER:PASSWORD@HOST:6379/0"}},
 		"uploads":            {[]string{"serve", "--uploads", "/var/uploads"}, []string{"uploads", "/var/uploads", "s3://BUCKET"}},
 		"duration":           {[]string{"serve", "--drain", "5"}, []string{"--drain", "unit"}},
 		"log level":          {[]string{"serve", "--log-level", "loud"}, []string{"log.level", "debug", "loud"}},

@@ -40,8 +40,8 @@ func (c Config) validateService() error {
 			return err
 		}
 	}
-	if c.Redis != "" && !slices.ContainsFunc([]string{"redis://", "rediss://", "unix://"}, func(s string) bool { return strings.HasPrefix(c.Redis, s) }) {
-		return fmt.Errorf("redis is %q, it must be an address such as redis://HOST:6379/0", c.Redis)
+	if err := validateRedis(c.Redis); err != nil {
+		return err
 	}
 	if err := validateDatabase(c.Database); err != nil {
 		return err
@@ -189,6 +189,15 @@ func validateUploads(uploads string) error {
 		return fmt.Errorf("uploads is %q, it must be file://, s3://BUCKET, gs://BUCKET or azblob://CONTAINER", uploads)
 	}
 	return nil
+}
+
+// validateRedis says nothing of the address: a password may stand in it.
+func validateRedis(address string) error {
+	begins := func(scheme string) bool { return strings.HasPrefix(address, scheme) }
+	if address == "" || slices.ContainsFunc([]string{"redis://", "rediss://", "unix://"}, begins) {
+		return nil
+	}
+	return errors.New("redis must be an address such as redis://USER:PASSWORD@HOST:6379/0; leave it out where one process counts for itself")
 }
 
 // validateDatabase says of the address no more than its scheme: a password may

@@ -95,6 +95,25 @@ func TestValidateUploads(t *testing.T) {
 	}
 }
 
+// The password of a Redis stood in the log of a service whose address of it began
+// with another word.
+func TestValidateRedis(t *testing.T) {
+	t.Parallel()
+	for _, redis := range []string{"localhost", ":secret@localhost:6379", "http://u:secret@localhost", "secret://localhost"} {
+		c := Default()
+		c.Redis = redis
+		err := c.Validate()
+		require.Error(t, err, redis)
+		assert.ErrorContains(t, err, "redis must be an address such as redis://USER:PASSWORD@HOST:6379/0", redis)
+		assert.NotContains(t, err.Error(), "secret", redis)
+	}
+	for _, redis := range []string{"", "redis://u:secret@localhost", "rediss://localhost", "unix:///run/redis.sock"} {
+		c := Default()
+		c.Redis = redis
+		assert.NoError(t, c.Validate(), redis)
+	}
+}
+
 func TestSize(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

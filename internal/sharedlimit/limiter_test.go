@@ -234,11 +234,18 @@ func TestRedisHangs(t *testing.T) {
 	assert.Less(t, time.Since(start), 40*time.Millisecond)
 }
 
+// The password of a Redis stood in the log of a service whose address of it was
+// wrong, in our words and in those of the parser.
 func TestConnectRefuses(t *testing.T) {
 	t.Parallel()
-	for _, address := range []string{"", "localhost:6379", "http://localhost", "redis://localhost:port"} {
+	for _, address := range []string{
+		"", "localhost:6379", "http://localhost", "redis://localhost:port", "redis://u:secret%@localhost", "redis://u:secret@localhost/first",
+		"redis://u:sec#ret@localhost", "redis://u:sec/secret@localhost", "redis://u:secret@localhost:6379/0?secret=1", "secret://localhost",
+	} {
 		_, err := Connect(address)
-		assert.ErrorContains(t, err, "is no address of a Redis", address)
+		require.Error(t, err, address)
+		assert.ErrorContains(t, err, "it must look like redis://USER:PASSWORD@HOST:PORT/DATABASE", address)
+		assert.NotContains(t, err.Error(), "sec", address)
 	}
 }
 
