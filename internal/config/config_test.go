@@ -133,6 +133,9 @@ func TestLoadRefuses(t *testing.T) {
 		{"no YAML", "listen: [", []string{"[1:9]"}},
 		{"a list", "- 1\n", []string{"[1:"}},
 		{"two documents", "drain: 1s\n---\ndrain: 2s\n", []string{"one YAML document"}},
+		// What stood behind an empty document was left out without a word.
+		{"two documents, one empty", "---\n---\ndrain: 2s\n", []string{"one YAML document"}},
+		{"two documents, one a comment", "---\n# for later\n---\ndrain: 2s\n", []string{"one YAML document"}},
 		{"too large", strings.Repeat("#\n", fileLimit/2+1), []string{"larger than 1MiB"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -7,17 +7,21 @@ import (
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/lexer"
 	"github.com/goccy/go-yaml/parser"
+	"github.com/goccy/go-yaml/token"
 )
 
 // parse reads one YAML document over the defaults.
 func parse(text []byte) (Config, error) {
 	c := Default()
-	file, err := parser.ParseBytes(text, 0)
+	tokens := lexer.Tokenize(string(text))
+	file, err := parser.Parse(tokens, 0)
 	if err != nil {
 		return Config{}, err
 	}
-	if len(file.Docs) > 1 {
+	// The parser loses those behind an empty one.
+	if len(file.Docs) > 1 || countHeaders(tokens) > 1 {
 		return Config{}, errors.New("there must be one YAML document in the file")
 	}
 	if len(file.Docs) == 0 || isNothing(file.Docs[0].Body) {
@@ -33,6 +37,16 @@ func parse(text []byte) (Config, error) {
 		return Config{}, blame(body, err)
 	}
 	return c, nil
+}
+
+// countHeaders counts the lines that begin documents: ---.
+func countHeaders(tokens token.Tokens) (n int) {
+	for _, t := range tokens {
+		if t.Type == token.DocumentHeaderType {
+			n++
+		}
+	}
+	return n
 }
 
 // isNothing reports whether a node is absent, null or a comment.
