@@ -149,6 +149,35 @@ func TestLoadRefuses(t *testing.T) {
 	}
 }
 
+// A plan with `daily: 0.5` had no daily limit, as fractions were cut off without a
+// word, and one with `scans: 010` had eight scans.
+func TestLoadRefusesNumbersThatItWouldChange(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"plans: {free: {daily: 0.5}}":           "[1:23] plans.free.daily is 0.5, and must be a whole number",
+		"jobs:\n  workers: 2.5 # or three":      "[2:12] jobs.workers is 2.5, and must be a whole number",
+		"jobs: {workers: '2.5'}":                "jobs.workers is 2.5",
+		"jobs: {workers: -.5}":                  "jobs.workers is -.5",
+		"jobs: {<<: {workers: 25e-1}}":          "workers is 25e-1",
+		"limits: {pixels: 1_000.5}":             "limits.pixels is 1_000.5",
+		"inference:\n  devices:\n  - 0\n  - .5": "[4:5] inference.devices[1] is .5",
+		"plans: {pro: {scans: 010}}":            "[1:22] plans.pro.scans is 010, and must be written without the zero in front",
+		"jobs: {workers: -0_1}":                 "jobs.workers is -0_1",
+		"upload: {size: 0100}":                  "upload.size is 0100",
+		"inference: {devices: [1, 02]}":         "inference.devices[1] is 02",
+		"data: 007":                             "data is 007",
+	} {
+		_, err := load(t, text)
+		assert.ErrorContains(t, err, want, text)
+	}
+	c, err := load(t, "prior: 0.25\ndata: '1.5'\nuploads: 007x\njobs: {workers: 2.0, queue: 1e2, attempts: 0x7}\nlimits: {side: '8'}\nplans: {pro: {daily: 0}}\n")
+	require.NoError(t, err)
+	want := Default()
+	want.Prior, want.Data, want.Uploads, want.Limits.Side = 0.25, "1.5", "007x", 8
+	want.Jobs.Workers, want.Jobs.Queue, want.Jobs.Attempts = 2, 100, 7
+	assert.Equal(t, want, c)
+}
+
 func TestLoadWithoutAFile(t *testing.T) {
 	t.Parallel()
 	_, err := Load(filepath.Join(t.TempDir(), "absent.yaml"))

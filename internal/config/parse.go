@@ -3,7 +3,6 @@ package config
 import (
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
@@ -30,13 +29,13 @@ func parse(text []byte) (Config, error) {
 	body := file.Docs[0].Body
 	for _, field := range fieldsOf(body) {
 		if isNothing(field.Value) {
-			return Config{}, at(field.Key, fmt.Errorf("%s has no value", name(field)))
+			return Config{}, at(field.Key, fmt.Errorf("%s has no value", place(field)))
 		}
 	}
 	if err := yaml.NodeToValue(body, &c, yaml.Strict()); err != nil {
 		return Config{}, blame(body, err)
 	}
-	return c, nil
+	return c, validateNumbers(body)
 }
 
 // countHeaders counts the lines that begin documents: ---.
@@ -71,11 +70,6 @@ func fieldsOf(body ast.Node) []*ast.MappingValueNode {
 	return f
 }
 
-// name is the path of a field, such as upload.size.
-func name(field *ast.MappingValueNode) string {
-	return strings.TrimPrefix(field.GetPath(), "$.")
-}
-
 // blame adds the place to an error of the decoder that lacks it, as those about
 // durations and sizes do: it is the first field that alone gives an error.
 func blame(body ast.Node, err error) error {
@@ -86,11 +80,8 @@ func blame(body ast.Node, err error) error {
 		if _, ok := field.Value.(ast.ScalarNode); !ok {
 			continue
 		}
-		path := strings.Split(name(field), ".")
-		alone := strings.Join(path, ": {") + ": " + field.Value.String() + strings.Repeat("}", len(path)-1)
-		c := Default()
-		if yaml.Unmarshal([]byte(alone), &c) != nil {
-			return at(field.Value, fmt.Errorf("%s: %w", name(field), err))
+		if _, wrong := alone(place(field), field.Value.String()); wrong != nil {
+			return at(field.Value, fmt.Errorf("%s: %w", place(field), err))
 		}
 	}
 	return err
