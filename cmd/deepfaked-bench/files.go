@@ -23,18 +23,26 @@ type file struct {
 	content []byte
 }
 
-// gather reads the files and those below the folders that are named. Of folders,
-// hidden files and what is not recognised as media are left out, which is said.
+// gather reads the files and those below the folders that are named; a link stands
+// for what it leads to. Of folders, hidden files and what is no file or not
+// recognised as media are left out, which is said, and links to folders as well.
 func gather(paths []string, stderr io.Writer) (files []file, err error) {
 	left, room := 0, int64(maxContent)
-	for _, root := range paths {
-		err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+	for _, named := range paths {
+		root, err := resolve(named)
+		if err != nil {
+			return nil, err
+		}
+		err = filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 			switch {
 			case err != nil:
 				return err
 			case entry.IsDir() && path != root && hidden(entry):
 				return fs.SkipDir
 			case entry.IsDir() || path != root && hidden(entry):
+				return nil
+			case path != root && !isFile(path, entry):
+				left++
 				return nil
 			}
 			f, err := read(path, &room)
@@ -59,6 +67,25 @@ func gather(paths []string, stderr io.Writer) (files []file, err error) {
 }
 
 func hidden(entry fs.DirEntry) bool { return strings.HasPrefix(entry.Name(), ".") }
+
+// resolve follows the links to a folder. A file keeps the name that it is given.
+func resolve(path string) (string, error) {
+	info, err := os.Stat(path)
+	if err != nil || !info.IsDir() {
+		return path, err
+	}
+	return filepath.EvalSymlinks(path)
+}
+
+// isFile is false of a socket, and of a link that leads to no file. Whatever else
+// can't be looked at is one, and an error when it is read.
+func isFile(path string, entry fs.DirEntry) bool {
+	info, err := os.Stat(path)
+	if err != nil {
+		return entry.Type() != fs.ModeSymlink
+	}
+	return info.Mode().IsRegular()
+}
 
 // read takes the file from the room that is left.
 func read(path string, room *int64) (file, error) {
