@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"slices"
 	"text/tabwriter"
@@ -59,25 +60,31 @@ func (c *modelsBench) run(ctx context.Context, to streams) error {
 		_, _ = fmt.Fprintln(table, "MODEL\tPROVIDER\tBATCH\tMEDIAN ms\tP99 ms\tROWS/s\t")
 	}
 	for _, m := range loaded {
-		speeds, err := c.measure(ctx, env, m)
-		if err != nil {
-			return err
+		var speeds []speed
+		speeds, err = c.measure(ctx, env, m)
+		if err = errors.Join(err, c.tell(speeds, to.out, table)); err != nil {
+			break
 		}
-		for _, s := range speeds {
-			if c.JSON {
-				err = errors.Join(err, json.NewEncoder(to.out).Encode(s))
-				continue
-			}
+	}
+	return errors.Join(err, table.Flush())
+}
+
+// tell writes lines of JSON, or rows of the table.
+func (c *modelsBench) tell(speeds []speed, out, table io.Writer) error {
+	for _, s := range speeds {
+		if !c.JSON {
 			_, _ = fmt.Fprintf(table, "%s\t%s\t%d\t%.2f\t%.2f\t%.1f\t\n", s.Model, s.Provider, s.Batch, s.MedianMS, s.P99MS, s.Rows)
+			continue
 		}
-		if err != nil {
+		if err := json.NewEncoder(out).Encode(s); err != nil {
 			return err
 		}
 	}
-	return table.Flush()
+	return nil
 }
 
-// measure runs the batch sizes of a model one after the other.
+// measure runs the batch sizes of a model one after the other. With an error it
+// returns those that were measured before.
 func (c *modelsBench) measure(ctx context.Context, env *ort.Environment, m *models.Model) ([]speed, error) {
 	s, err := env.NewSession(m, c.Batch)
 	if err != nil {
@@ -91,7 +98,7 @@ func (c *modelsBench) measure(ctx context.Context, env *ort.Environment, m *mode
 	for _, size := range s.Sizes() {
 		took, err := repeat(ctx, s, size, c.For)
 		if err != nil {
-			return nil, err
+			return out, err
 		}
 		slices.Sort(took)
 		median, late := took[len(took)/2], took[len(took)*99/100]

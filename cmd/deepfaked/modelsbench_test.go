@@ -9,6 +9,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"deepfaked/models"
 )
 
 // TestModelsBench: every built-in model, with every batch size, in figures that
@@ -32,4 +34,14 @@ func TestModelsBench(t *testing.T) { //nolint:paralleltest // one ONNX Runtime i
 	require.Equal(t, 0, s.code, s.err)
 	assert.Len(t, strings.Split(strings.TrimSpace(s.out), "\n"), 5, s.out)
 	assert.Equal(t, exitUsage, call(t, "models", "bench", "--batch", "0").code)
+}
+
+// TestModelsBenchTellsWhatItHasMeasured: whoever measured all models for minutes had
+// no figure of any when the last one failed.
+func TestModelsBenchTellsWhatItHasMeasured(t *testing.T) { //nolint:paralleltest // one ONNX Runtime in a process
+	wrong := lyingModel(t, "wrong", func(c *models.Card) { c.Golden.Output++ })
+	s := call(t, "models", "bench", "--provider", "cpu", "--data", t.TempDir(), "--models", wrong, "--batch", "1", "--for", "1ms")
+	s.refused(t, exitFailed, "wrong")
+	assert.Len(t, strings.Split(strings.TrimSpace(s.out), "\n"), 5, s.out)
+	assert.Contains(t, s.out, "deepfaked-image")
 }
