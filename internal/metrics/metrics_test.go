@@ -132,6 +132,21 @@ func TestDocumentation(t *testing.T) {
 	}
 }
 
+// Whoever looked up upload_lost or uploads_away found nothing: seven reasons were
+// listed, "the contract's codes" were not, and two more had been forgotten.
+func TestDocumentationListsTheReasons(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("README.md")
+	require.NoError(t, err)
+	row := regexp.MustCompile("(?m)^\\| `deepfaked_rejections_total` \\| `reason` \\|(.*)$").FindStringSubmatch(string(text))
+	require.NotNil(t, row)
+	var listed []api.Reason
+	for _, found := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(row[1], -1) {
+		listed = append(listed, api.Reason(found[1]))
+	}
+	assert.ElementsMatch(t, api.Reasons(), listed)
+}
+
 // values are those of the labels whose values are ours.
 func values() (all []string) {
 	for _, s := range []Stage{Spool, Admission, Child, Decode, Queue, Inference, Store} {
