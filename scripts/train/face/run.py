@@ -19,7 +19,7 @@ from detect import YuNet
 from vision import card, export
 from vision.detector import Detector
 
-NAME, VERSION = "deepfaked-face", "0.2.0"
+NAME, VERSION = "deepfaked-face", "0.2.1"
 DESCRIPTION = (
     "Judges one face: the first layers of MobileNetV2, trained on genuine faces and blended copies of them, and on no "
     "manipulated face. Experimental, and hardly better than chance over all methods: it finds the seams of some face swaps in video, "
@@ -93,12 +93,13 @@ def main():
     items, judged, dropped = data.load(options.data, options.work, options.weights, options.more)
     model, minutes = trained(options, items)
     options.out.mkdir(parents=True, exist_ok=True)
-    export.export(model, options.work / f"{NAME}-unbounded.onnx", data.SIZE)
+    export.export(export.rounded(model), options.work / f"{NAME}-unbounded.onnx", data.SIZE)
     model.floor = floor_of(export.runner(options.work / f"{NAME}-unbounded.onnx"), judged)
     print(f"log-odds below {model.floor} are raised to it")
     export.export(model, options.out / "model.onnx", data.SIZE)
     rows = np.stack([data.check_row(judged[k]) for k in np.linspace(0, len(judged) - 1, 20).astype(int)])
     export.verify(model, options.out / "model.onnx", rows)
+    export.compact(options.out / "model.onnx")
     made = data.blended(judged)
     scores, blended, encoded = judge(options, export.runner(options.out / "model.onnx"), judged, made)
     figures = measure.measured(judged, scores, made, blended, encoded)
