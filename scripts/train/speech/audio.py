@@ -16,7 +16,14 @@ CODECS = {
     "mp3-48": ("mp3", ["libmp3lame", "-b:a", "48k"], 22050),
     "opus-24": ("ogg", ["libopus", "-b:a", "24k"], 48000),
     "aac-48": ("adts", ["aac", "-b:a", "48k"], 24000),
+    "mp3-24": ("mp3", ["libmp3lame", "-b:a", "24k"], 16000),
+    "mp3-32": ("mp3", ["libmp3lame", "-b:a", "32k"], 22050),
+    "mp3-16": ("mp3", ["libmp3lame", "-b:a", "16k"], 16000),
+    "opus-14": ("ogg", ["libopus", "-b:a", "14k"], 48000),
+    "aac-24": ("adts", ["aac", "-b:a", "24k"], 16000),
 }
+USUAL = ("mp3-64", "mp3-48", "opus-24", "aac-48")  # half of the random degradations end with one of them
+LOW = ("mp3-24", "mp3-32", "mp3-16", "opus-14", "aac-24", "opus-24")  # as speech is sent where bytes count
 GAP = np.zeros(2000, np.int16)  # between clips that pass through a codec together
 
 

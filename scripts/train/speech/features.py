@@ -12,8 +12,8 @@ from model import Features
 
 MOST = 4  # windows a clip
 WHOLE = ("clean", "mp3-64", "telephone")  # conditions of whole clips
-PART = {"opus-24": 8}  # and of one clip in so many, by a hash of its samples: coding is slow
-RANDOM = ("degraded-0", "line-0")  # random views of one window each
+PART = {"opus-24": 8, "mp3-24": 4, "mp3-32": 4}  # and of one clip in so many, by a hash of its samples: coding is slow
+RANDOM = ("degraded-0", "line-0", "coded-0")  # random views of one window each
 VIEWS = (*WHOLE, *PART, *RANDOM)
 
 
@@ -44,12 +44,14 @@ def coded(sounds, names, pick):
 
 
 def random_view(clips, kind, r):
-    """A window of each clip: through a telephone line, or degraded and half of
-    them coded."""
+    """A window of each clip: through a telephone line, through a codec at a low
+    rate, or degraded and half of them coded."""
     cut = excerpts(clips, r)
     if kind == "line":
         return [audio.line(x, r) for x in cut]
-    return coded([audio.degrade(x, r) for x in cut], list(audio.CODECS), r.choice(2 * len(audio.CODECS), len(clips)))
+    if kind == "coded":
+        return coded(cut, audio.LOW, r.choice(len(audio.LOW), len(clips)))
+    return coded([audio.degrade(x, r) for x in cut], audio.USUAL, r.choice(2 * len(audio.USUAL), len(clips)))
 
 
 def view(clips, name, seed):

@@ -6,7 +6,8 @@ import numpy as np
 import calibrate
 import metrics
 
-CONDITION = {"clean": "clean", "mp3-64": "MP3 64 kbit/s", "opus-24": "Opus 24 kbit/s",
+CONDITION = {"clean": "clean", "mp3-64": "MP3 64 kbit/s", "mp3-32": "MP3 32 kbit/s", "mp3-24": "MP3 24 kbit/s",
+             "opus-24": "Opus 24 kbit/s", "coded-0": "MP3, Opus or AAC of 14 to 32 kbit/s",
              "telephone": "telephone band, 8 kHz mu-law",
              "degraded-0": "random degradations, half through a codec"}
 # What a table says of a measurement whose note begins so.
