@@ -94,22 +94,23 @@ class Collector:
                 raise Unfit("pointer")
             if source.sha256 and hashlib.sha256(body).hexdigest() != source.sha256:
                 raise Unfit("changed")
+            suffix = PurePosixPath(path).suffix.lower()
             if not source.grid:
-                self.keep(source, path, body, PurePosixPath(path).suffix.lower())
+                self.keep(source, path, body, suffix)
                 return
             if hashlib.sha256(body).hexdigest() in self.held:
                 raise Unfit("held out")
-            for row, column, tile in tiles(body, source.grid):
-                self.tile(source, f"{path}#{row},{column}", tile)
+            for row, column, kind, tile in tiles(body, suffix, source.grid):
+                self.tile(source, f"{path}#{row},{column}", tile, kind)
         except Missing:
             self.drop(source, "absent")
         except Unfit as reason:
             self.drop(source, str(reason))
 
-    def tile(self, source, path, body):
-        """Takes one tile of a sheet, or counts why not."""
+    def tile(self, source, path, body, suffix):
+        """Takes one tile of a sheet, or panel of a clip, or counts why not."""
         try:
-            self.keep(source, path, body, ".png")
+            self.keep(source, path, body, suffix)
         except Unfit as reason:
             self.drop(source, str(reason))
 

@@ -10,7 +10,7 @@ import cv2
 import numpy as np
 from PIL import Image
 
-CLIPS = (".mp4", ".webm", ".mov")
+CLIPS = (".mp4", ".webm", ".mov", ".mkv", ".avi")
 POINTER = b"version https://git-lfs.github.com/spec/"
 SMALLEST = {"image": 160, "face": 64}  # shorter side in pixels
 SHORTEST = 8000  # samples of speech at 16 kHz
@@ -89,17 +89,42 @@ def looked_at(body, suffix, medium):
     return picture
 
 
-def tiles(body, grid):
-    """Yields (row, column, PNG bytes) of the tiles of a sheet, which have equal sizes."""
+def cells(grid):
+    """Columns, rows, and the (row, column) of those that are wanted, of COLUMNSxROWS or COLUMNSxROWS:NUMBER,NUMBER."""
+    shape, _, wanted = grid.partition(":")
+    columns, rows = (int(part) for part in shape.split("x"))
+    numbers = [int(n) - 1 for n in wanted.split(",")] if wanted else range(columns * rows)
+    return columns, rows, [divmod(n, columns) for n in numbers]
+
+
+def tiles(body, suffix, grid):
+    """Yields (row, column, suffix, bytes) of the tiles of a sheet, or of a clip of panels, which have equal sizes."""
+    columns, rows, wanted = cells(grid)
+    if suffix in CLIPS:
+        for row, column in wanted:
+            yield row, column, ".mkv", panel(body, suffix, f"iw/{columns}:ih/{rows}:iw/{columns}*{column}:ih/{rows}*{row}")
+        return
     sheet, _ = decoded(body)
-    columns, rows = (int(part) for part in grid.split("x"))
     width, height = sheet.width // columns, sheet.height // rows
-    for row in range(rows):
-        for column in range(columns):
-            tile = sheet.crop((column * width, row * height, (column + 1) * width, (row + 1) * height))
-            out = io.BytesIO()
-            tile.save(out, "PNG")
-            yield row, column, out.getvalue()
+    for row, column in wanted:
+        tile = sheet.crop((column * width, row * height, (column + 1) * width, (row + 1) * height))
+        out = io.BytesIO()
+        tile.save(out, "PNG")
+        yield row, column, ".png", out.getvalue()
+
+
+def panel(body, suffix, area):
+    """Frames of a part of a clip, two a second of its first ten, without further loss."""
+    with tempfile.TemporaryDirectory() as folder:
+        whole, part = Path(folder, "clip" + suffix), Path(folder, "panel.mkv")
+        whole.write_bytes(body)
+        run = subprocess.run(
+            ["ffmpeg", "-nostdin", "-v", "error", "-threads", "1", "-t", "10", "-i", str(whole), "-an",
+             "-vf", f"fps=2,crop={area}", "-c:v", "ffv1", "-fflags", "+bitexact", "-flags", "+bitexact", str(part)], check=False,
+        )
+        if run.returncode or not part.exists():
+            raise Unfit("undecodable")
+        return part.read_bytes()
 
 
 def check_sound(body, suffix):

@@ -26,7 +26,7 @@ class Source:
     system: str
     licence: str
     most: int
-    grid: str = ""  # COLUMNSxROWS where a picture is a sheet of tiles
+    grid: str = ""  # COLUMNSxROWS where a picture is a sheet of tiles; with :NUMBER,NUMBER only those, also of a clip of panels
     sha256: str = ""  # of the one file that is meant, where it is named
 
 

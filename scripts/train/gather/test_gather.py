@@ -8,6 +8,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
+import cv2
 import numpy as np
 from PIL import Image
 
@@ -102,6 +103,22 @@ class Gathering(unittest.TestCase):
     def test_cuts_sheets(self):
         collector = self.gather([source("sheet.png", grid="2x2")])
         self.assertEqual(sum(collector.taken.values()), 4)
+
+    def test_cuts_panels(self):
+        """Of a sheet and of a clip that show two panels, only the second is taken."""
+        clip = self.top / "mirror" / "me+photos" / "pair.avi"
+        still = ["-loop", "1", "-t", "2", "-i", str(clip.with_name("sheet.png"))]
+        subprocess.run(["ffmpeg", "-nostdin", "-v", "error", *still, "-c:v", "mjpeg", "-q:v", "2", str(clip)], check=True)
+        for command in (["add", "."], ["-c", "user.name=t", "-c", "user.email=t@t", "commit", "-qm", "t"]):
+            subprocess.run(["git", "-C", str(clip.parent), *command], check=True)
+        self.gather([source("pair.avi", grid="2x1:2"), source("sheet.png", grid="1x2:2", system="sheet")])
+        cut, sheet = sorted((self.top / "more" / "image" / "real").glob("*/*"), key=lambda f: f.suffix)
+        found = cv2.VideoCapture(str(cut))
+        self.assertEqual(found.get(cv2.CAP_PROP_FRAME_COUNT), 4)
+        _, frame = found.read()
+        whole = np.asarray(Image.open(io.BytesIO(self.files["sheet.png"])))
+        self.assertLess(np.abs(frame[:, :, ::-1].astype(int) - whole[:, 320:]).mean(), 4)
+        self.assertTrue(np.array_equal(np.asarray(Image.open(sheet)), whole[320:]))
 
     def test_a_held_out_sheet_gives_no_tile(self):
         held = hashlib.sha256(self.files["sheet.png"]).hexdigest()

@@ -17,7 +17,7 @@ from PIL import Image, ImageFile
 
 from vision.canonical import rgb
 
-CLIPS = (".mp4", ".webm", ".mov")
+CLIPS = (".mp4", ".webm", ".mov", ".mkv", ".avi")
 
 # archive, pattern: label, generator or source, repository, commit, licence.
 ARCHIVES = {
