@@ -52,7 +52,7 @@ func victim(w where, does string) error {
 			return inference.Result{}, errors.Join(&preprocess.Error{Code: preprocess.UnsupportedMediaType, Message: "No media."}, err)
 		}
 		return good(ctx, req)
-	}, options(4))
+	}, victims(does))
 	if err != nil {
 		return err
 	}
@@ -79,6 +79,16 @@ func victim(w where, does string) error {
 	}
 }
 
+// victims are the options of a victim. One that works is killed more often than a job
+// may be broken off, and always the same jobs may be under way.
+func victims(does string) Options {
+	opts := options(4)
+	if does == "work" {
+		opts.Attempts = 2 * kills
+	}
+	return opts
+}
+
 // run runs a victim, hands each line on, and returns how it ended.
 func run(t *testing.T, w where, does string, line func(cmd *exec.Cmd, id string)) error {
 	t.Helper()
@@ -94,6 +104,9 @@ func run(t *testing.T, w where, does string, line func(cmd *exec.Cmd, id string)
 	return cmd.Wait()
 }
 
+// kills is how often a process is killed while it works.
+const kills = 6
+
 // Whatever the moment at which the process is killed: each job that was accepted
 // has one result in the end, and is counted once.
 func TestKilledProcessLosesNothing(t *testing.T) {
@@ -104,7 +117,7 @@ func TestKilledProcessLosesNothing(t *testing.T) {
 func testKilledProcessLosesNothing(t *testing.T, fresh func(testing.TB) where) {
 	t.Helper()
 	w, accepted := fresh(t), map[string]bool{}
-	for range 6 {
+	for range kills {
 		left := rand.IntN(20) + 1
 		err := run(t, w, "work", func(cmd *exec.Cmd, id string) {
 			accepted[id] = true
@@ -115,10 +128,11 @@ func testKilledProcessLosesNothing(t *testing.T, fresh func(testing.TB) where) {
 		require.ErrorContains(t, err, "killed")
 	}
 	f := enter(t, w)
-	f.start(good, options(4))
+	f.start(good, victims("work"))
 	f.inherit()
 	for id := range accepted {
-		assert.Equal(t, account.Complete, f.ended(id).State, id)
+		d := f.ended(id)
+		assert.Equal(t, account.Complete, d.State, "%s: %s", id, d.Error)
 	}
 	f.swept() // also of those whose acceptance nobody has read any more
 	var complete, all int
