@@ -168,7 +168,7 @@ func storeOptions(cfg config.Config) store.Options {
 func spoolOptions(cfg config.Config) spool.Options {
 	return spool.Options{
 		Dir: filepath.Join(cfg.Data, "spool"), Park: jobsFolder(cfg), Capacity: int64(cfg.Upload.Spool),
-		Kept: filepath.Join(cfg.Data, "uploads"), Keep: cfg.KeepUploads,
+		Kept: filepath.Join(cfg.Data, "uploads"), Keep: cfg.KeepUploads, Names: account.DetectionPrefix,
 	}
 }
 

@@ -4,10 +4,8 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 )
 
@@ -31,8 +29,10 @@ func mark(dir string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("spool: list parked uploads: %w", err)
 	}
-	if i := slices.IndexFunc(entries, isMark); i >= 0 {
-		return entries[i].Name(), nil
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), marker) {
+			return e.Name(), nil
+		}
 	}
 	name := marker + rand.Text()
 	if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
@@ -40,8 +40,6 @@ func mark(dir string) (string, error) {
 	}
 	return name, nil
 }
-
-func isMark(entry fs.DirEntry) bool { return strings.HasPrefix(entry.Name(), marker) }
 
 // folder opens the folder of parked files. It stays the one that was looked at,
 // whatever is mounted or moved meanwhile: what is not in it is lost. The error

@@ -7,7 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
+	"strings"
 	"time"
 )
 
@@ -62,13 +62,13 @@ func syncFolder(path string) error {
 
 // Purge deletes kept uploads that were last written longer than olderThan ago,
 // and what a killed process did not finish, and returns how many; also where no more
-// are kept. A folder that is marked is left alone: those in it are parked, and needed.
+// are kept. What else lies in the folder stays.
 func (s *Spool) Purge(olderThan time.Duration) (n int, err error) {
 	if s.kept == "" {
 		return 0, nil
 	}
 	entries, err := os.ReadDir(s.kept)
-	if errors.Is(err, fs.ErrNotExist) || slices.ContainsFunc(entries, isMark) {
+	if errors.Is(err, fs.ErrNotExist) {
 		return 0, nil
 	}
 	if err != nil {
@@ -76,7 +76,7 @@ func (s *Spool) Purge(olderThan time.Duration) (n int, err error) {
 	}
 	for _, e := range entries {
 		info, err := e.Info()
-		if err != nil || !info.Mode().IsRegular() || time.Since(info.ModTime()) < olderThan {
+		if err != nil || !s.isKept(info) || time.Since(info.ModTime()) < olderThan {
 			continue // gone already, none of ours, or too young
 		}
 		if err := os.Remove(filepath.Join(s.kept, e.Name())); err != nil {
@@ -85,4 +85,19 @@ func (s *Spool) Purge(olderThan time.Duration) (n int, err error) {
 		n++
 	}
 	return n, nil
+}
+
+// isKept says whether a file is an upload that was kept, or a part of one.
+func (s *Spool) isKept(f fs.FileInfo) bool {
+	return f.Mode().IsRegular() && (strings.HasPrefix(f.Name(), s.names) || strings.HasPrefix(f.Name(), unfinished))
+}
+
+// sameFolder says whether two paths lead to one folder that is there.
+func sameFolder(a, b string) bool {
+	first, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	second, err := os.Stat(b)
+	return err == nil && os.SameFile(first, second)
 }

@@ -101,7 +101,7 @@ func TestKilledWhileItKeeps(t *testing.T) {
 // keeper makes a spool that keeps uploads, and a file in it.
 func keeper(t *testing.T, dir string) (*Spool, *File) {
 	t.Helper()
-	s, err := New(Options{Dir: filepath.Join(dir, "spool"), Kept: filepath.Join(dir, "uploads"), Keep: true})
+	s, err := New(Options{Dir: filepath.Join(dir, "spool"), Kept: filepath.Join(dir, "uploads"), Keep: true, Names: "det_"})
 	must(t, err)
 	f, err := s.Create()
 	must(t, err)

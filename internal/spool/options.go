@@ -15,8 +15,12 @@ type Options struct {
 	// Kept is the folder of uploads that are kept, from which Purge deletes them;
 	// it may be absent. Empty: there is none.
 	Kept string
-	// Keep says that uploads are kept in Kept; it is created when it is missing.
+	// Keep says that uploads are kept in Kept, which is not Park; it is created when
+	// it is missing.
 	Keep bool
+	// Names begins the names of uploads that are kept. Purge leaves files with
+	// others alone: they are not the service's.
+	Names string
 	// Capacity is what open and parked files together may hold, in bytes; 0 leaves
 	// the bound to the file system.
 	Capacity int64
@@ -29,6 +33,8 @@ func (o Options) Validate() error {
 		return errors.New("spool: dir must be set")
 	case o.Keep && o.Kept == "":
 		return errors.New("spool: kept must be set where uploads are kept")
+	case o.Kept != "" && o.Names == "":
+		return errors.New("spool: names must be set where uploads are kept")
 	case o.Capacity < 0:
 		return errors.New("spool: capacity must not be negative")
 	}

@@ -26,6 +26,7 @@ type Spool struct {
 	mark     string // the name of the file in park that tells it from other folders
 	kept     string
 	keep     bool
+	names    string
 	capacity int64
 	named    atomic.Bool  // O_TMPFILE is not supported here
 	files    atomic.Int64 // open and not parked
@@ -57,6 +58,12 @@ func New(opts Options) (*Spool, error) {
 			return nil, fmt.Errorf("spool: make the folder of uploads that stay: %w", err)
 		}
 	}
+	if sameFolder(opts.Kept, opts.Park) {
+		if opts.Keep {
+			return nil, fmt.Errorf("spool: uploads can't be kept in %s, where those of jobs wait: keep none, or have jobs' wait elsewhere", opts.Park)
+		}
+		opts.Kept = ""
+	}
 	left, err := filepath.Glob(filepath.Join(opts.Dir, prefix+"*"))
 	if err != nil {
 		return nil, fmt.Errorf("spool: list the folder: %w", err)
@@ -66,7 +73,7 @@ func New(opts Options) (*Spool, error) {
 			return nil, fmt.Errorf("spool: remove a file left behind: %w", err)
 		}
 	}
-	s := &Spool{dir: opts.Dir, park: opts.Park, kept: opts.Kept, keep: opts.Keep, capacity: opts.Capacity}
+	s := &Spool{dir: opts.Dir, park: opts.Park, kept: opts.Kept, keep: opts.Keep, names: opts.Names, capacity: opts.Capacity}
 	if s.park == "" {
 		return s, nil
 	}

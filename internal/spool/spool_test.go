@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -152,7 +153,7 @@ func TestKeep(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	for _, keep := range []bool{false, true} {
-		s, err := New(Options{Dir: filepath.Join(dir, "spool"), Kept: filepath.Join(dir, "uploads"), Keep: keep})
+		s, err := New(Options{Dir: filepath.Join(dir, "spool"), Kept: filepath.Join(dir, "uploads"), Keep: keep, Names: "det_"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -176,7 +177,7 @@ func TestKeep(t *testing.T) {
 	if names := list(t, filepath.Join(dir, "spool")); len(names) != 0 {
 		t.Errorf("the spool holds %v", names)
 	}
-	s, err := New(Options{Dir: filepath.Join(dir, "spool"), Kept: filepath.Join(dir, "uploads"), Keep: true})
+	s, err := New(Options{Dir: filepath.Join(dir, "spool"), Kept: filepath.Join(dir, "uploads"), Keep: true, Names: "det_"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -191,22 +192,35 @@ func TestKeep(t *testing.T) {
 	}
 }
 
-// What is parked where uploads would be kept is not taken for kept, nor is a
-// folder, as one of parked files would be there.
+// What is parked where uploads would be kept is not taken for kept, nor are a folder
+// and somebody's own file.
 func TestPurgeLeavesWhatIsNotKept(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	kept := filepath.Join(dir, "uploads")
-	must(t, os.MkdirAll(filepath.Join(kept, "jobs", "x"), 0o700))
-	s, err := New(Options{Dir: filepath.Join(dir, "spool"), Kept: kept})
+	must(t, os.MkdirAll(filepath.Join(kept, "det_x"), 0o700))
+	must(t, os.WriteFile(filepath.Join(kept, "IMG_0001.jpg"), nil, 0o600))
+	opts := Options{Dir: filepath.Join(dir, "spool"), Kept: kept, Names: "det_"}
+	s, err := New(opts)
 	must(t, err)
 	if n, err := s.Purge(0); n != 0 || err != nil {
-		t.Errorf("%d folders deleted, %v", n, err)
+		t.Errorf("%d others deleted, %v", n, err)
 	}
-	s, err = New(Options{Dir: filepath.Join(dir, "spool"), Kept: kept, Park: kept})
+	opts.Park = filepath.Join(dir, "spool", "..", "uploads")
+	s, err = New(opts)
 	must(t, err)
 	must(t, os.WriteFile(filepath.Join(kept, "det_1"), nil, 0o600))
 	if n, err := s.Purge(0); n != 0 || err != nil {
 		t.Errorf("%d parked files deleted, %v", n, err)
+	}
+	opts.Keep = true
+	if _, err := New(opts); err == nil || !strings.Contains(err.Error(), opts.Park) {
+		t.Errorf("got %v", err)
+	}
+	opts.Keep, opts.Park = false, filepath.Join(dir, "jobs") // the mark of earlier is left
+	s, err = New(opts)
+	must(t, err)
+	if n, err := s.Purge(0); n != 1 || err != nil {
+		t.Errorf("%d deleted, %v", n, err)
 	}
 }
