@@ -70,7 +70,6 @@ func TestDeclaredBombs(t *testing.T) {
 	}
 }
 
-// TestHeadersCutOff: no beginning of a bomb passes.
 // TestStrayBytesInAJPEG: zeros between segments, as some cameras leave them, made
 // the picture one of an unknown kind.
 func TestStrayBytesInAJPEG(t *testing.T) {
@@ -81,6 +80,7 @@ func TestStrayBytesInAJPEG(t *testing.T) {
 	}
 }
 
+// TestHeadersCutOff: no beginning of a bomb passes.
 func TestHeadersCutOff(t *testing.T) {
 	t.Parallel()
 	for name, test := range bombs() {
