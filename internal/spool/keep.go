@@ -1,9 +1,9 @@
 package spool
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -22,10 +22,14 @@ func (f *File) Keep(name string) error {
 	if !f.spool.keep {
 		return nil
 	}
-	path := filepath.Join(f.spool.kept, name)
-	_, err := os.Lstat(path)
+	folder, err := os.OpenRoot(f.spool.kept)
+	if err != nil {
+		return fmt.Errorf("spool: keep an upload: %w", err)
+	}
+	defer func() { _ = folder.Close() }()
+	_, err = folder.Lstat(name)
 	if errors.Is(err, fs.ErrNotExist) {
-		err = f.keep(path)
+		err = f.keep(folder, name)
 	}
 	if err != nil {
 		return fmt.Errorf("spool: keep an upload: %w", full(err))
@@ -36,24 +40,16 @@ func (f *File) Keep(name string) error {
 // keep gives the copy its name when it is whole: a process may be killed meanwhile,
 // and the next one that has the job takes what has the name for the upload. One
 // that keeps it at the same time has the same bytes.
-func (f *File) keep(path string) error {
-	to, err := os.CreateTemp(f.spool.kept, unfinished)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(to, io.NewSectionReader(f.file, 0, f.size))
-	if err = errors.Join(err, to.Sync(), to.Close()); err == nil {
-		err = os.Rename(to.Name(), path)
+func (f *File) keep(folder *os.Root, name string) error {
+	part := unfinished + rand.Text()
+	err := f.copyTo(folder, part)
+	if err == nil {
+		err = folder.Rename(part, name)
 	}
 	if err != nil {
-		return errors.Join(err, os.Remove(to.Name()))
+		return errors.Join(err, removed(folder, part))
 	}
-	return syncFolder(f.spool.kept)
-}
-
-// syncFolder has the names in a folder on disk.
-func syncFolder(path string) error {
-	dir, err := os.Open(path)
+	dir, err := folder.Open(".")
 	if err != nil {
 		return err
 	}

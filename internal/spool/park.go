@@ -76,7 +76,7 @@ func (f *File) name(folder *os.Root, name string) error {
 	return dir.Sync()
 }
 
-// copyTo writes the file there, synced, where its own file system can't name it.
+// copyTo writes a copy of the file there, synced.
 func (f *File) copyTo(folder *os.Root, name string) error {
 	to, err := folder.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
