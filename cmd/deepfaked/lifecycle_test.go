@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -47,6 +48,12 @@ const ready = `"msg":"ready"`
 func (s *instance) begin(ctx context.Context, t testing.TB, key string, file []byte) <-chan answer {
 	t.Helper()
 	body, contentType := form(t, file)
+	return s.post(ctx, t, key, contentType, body)
+}
+
+// post is begin for a body of one's own.
+func (s *instance) post(ctx context.Context, t testing.TB, key, contentType string, body io.Reader) <-chan answer {
+	t.Helper()
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, s.url+"/v1/detect", body)
 	require.NoError(t, err)
 	r.Header.Set("Authorization", "Bearer "+key)

@@ -7,7 +7,6 @@ import (
 	"context"
 	"database/sql"
 	"io"
-	"net/http"
 	"path/filepath"
 	"testing"
 	"time"
@@ -61,18 +60,7 @@ func TestStopBeginsNoJob(t *testing.T) { //nolint:paralleltest // one ONNX Runti
 	upload, err := io.ReadAll(body)
 	require.NoError(t, err)
 	slow, rest := io.Pipe()
-	r, err := http.NewRequestWithContext(context.WithoutCancel(t.Context()), http.MethodPost, s.url+"/v1/detect", slow)
-	require.NoError(t, err)
-	r.Header.Set("Authorization", "Bearer "+key)
-	r.Header.Set("Content-Type", contentType)
-	accepted := make(chan answer, 1)
-	go func() {
-		a, err := s.send(r)
-		if err != nil {
-			a.raw = err.Error()
-		}
-		accepted <- a
-	}()
+	accepted := s.post(context.WithoutCancel(t.Context()), t, key, contentType, slow)
 	_, err = rest.Write(upload[:100])
 	require.NoError(t, err)
 	assert.Equal(t, 202, s.detect(t, key, longFilm(t), "async", "true").status)
