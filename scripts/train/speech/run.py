@@ -26,7 +26,7 @@ from model import Detector, Features
 
 import reliability  # by the path that calibrate adds
 
-VERSION = "0.4.0"
+VERSION = "0.5.0"
 SEED = 7
 
 

@@ -5,7 +5,6 @@ from torch import nn
 
 from frontend import dft_matrix, frames, hann, keep, masked_mean, masked_std, split_power
 
-NEAR = (torch.arange(2048)[:, None] + torch.arange(-15, 16)).clamp(0, 2047)  # the bins around each
 LAGS = [q + d for q in (16, 18, 20, 22, 24, 32, 40, 44, 48, 64) for d in (-1, 0, 1)]
 
 
@@ -93,7 +92,9 @@ class Tonal(nn.Module):
     @staticmethod
     def median(z):
         """Running median over 31 of 2,048 bins, the ends repeated."""
-        return torch.topk(z[:, NEAR], 16, dim=2, sorted=False)[0].amin(2)
+        ends = [z[:, k:k + 1].expand(-1, 15) for k in (0, 2047)]
+        near = frames(torch.cat([ends[0], z, ends[1]], 1), 31, 1)
+        return torch.topk(near, 16, dim=2, sorted=False)[0].amin(2)
 
     @staticmethod
     def comb(z):

@@ -6,15 +6,8 @@ from classifier import Pair
 from features import PART, WHOLE
 
 # Weight of a clip's windows in each condition that is trained on.
-TRAINED_ON = {"clean": 1.0, "degraded-0": 0.1, "line-0": 0.15, "coded-0": 0.15}
-# Of these conditions one clip in so many is trained on: support vectors are most of the model's size.
-THINNED = {"degraded-0": 2}
+TRAINED_ON = {"clean": 1.0, "degraded-0": 0.05, "line-0": 0.15, "coded-0": 0.15}
 JUDGED_ON = [*WHOLE, *PART, "degraded-0", "coded-0"]
-
-
-def thinned(clips, every):
-    """Mask of one clip in so many, by a hash of its samples."""
-    return np.array([int(c["id"][8:16], 16) % every == 0 for c in clips])
 
 
 def rows(clips, tables, chosen, column="x"):
@@ -29,7 +22,7 @@ def rows(clips, tables, chosen, column="x"):
         if column not in tables[name]:
             continue
         owner = tables[name]["clip"]
-        take = (chosen & thinned(clips, THINNED.get(name, 1)))[owner]
+        take = chosen[owner]
         share = condition_weight * weight[owner] / np.bincount(owner, minlength=len(clips))[owner]
         x.append(tables[name][column][take])
         y.append(label[owner][take])
