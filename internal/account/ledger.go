@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"deepfaked/internal/gather"
 	"deepfaked/internal/store"
 )
 
@@ -76,6 +77,7 @@ type Ledger struct {
 	look  time.Duration // bounds what is read for a client who waits
 
 	process *store.Process
+	settles *gather.Gather[*settling] // of SQLite
 }
 
 // holder is the process that holds the place of a synchronous detection. A job's
@@ -100,7 +102,9 @@ func New(s *store.Store, opts Options) (*Ledger, error) {
 	for _, p := range opts.Plans {
 		plans[p.Name] = p
 	}
-	return &Ledger{store: s, plans: plans, now: opts.Now, look: looking, process: opts.Process}, nil
+	l := &Ledger{store: s, plans: plans, now: opts.Now, look: looking, process: opts.Process}
+	l.settles = gather.New(1, together, l.settleSeveral)
+	return l, nil
 }
 
 // plan finds an account's plan. That it is missing is the configuration's

@@ -26,15 +26,11 @@ func (l *Ledger) finish(ctx context.Context, fn ending) error {
 // ErrNotFound for an id that was never reserved or was released, and ErrFailed
 // for one that has failed. It does its work even when ctx is cancelled.
 func (l *Ledger) Settle(ctx context.Context, id string, o Outcome) (Detection, error) {
-	var d Detection
-	err := l.finish(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
-		d, err = l.settle(ctx, tx, id, o)
-		return err
-	})
-	if err != nil {
+	s := &settling{id: id, outcome: o}
+	if err := l.share(ctx, s); err != nil {
 		return Detection{}, fmt.Errorf("settle %s: %w", id, err)
 	}
-	return d, nil
+	return s.detection, nil
 }
 
 // Ended is what came of the analysis of a detection.

@@ -264,7 +264,7 @@ func (r *rig) insertUpload(ctx context.Context, a account.Account) error {
 // reserve accepts a job whose upload is elsewhere.
 func (r *rig) reserve(ctx context.Context, runner *Runner, a account.Account) error {
 	d := detection{ID: account.NewDetectionID(), Account: a.ID, SHA256: strings.Repeat("0", 64)}
-	return runner.accepts.do(ctx, accepted{account.Request{Account: a, Submission: account.Submission{ID: d.ID, Async: true, Sensitivity: "strict"}}, d})
+	return runner.accepts.Do(ctx, accepted{account.Request{Account: a, Submission: account.Submission{ID: d.ID, Async: true, Sensitivity: "strict"}}, d})
 }
 
 // counted calls done for each result that the books have.

@@ -9,6 +9,7 @@ import (
 
 	"deepfaked/inference"
 	"deepfaked/internal/account"
+	"deepfaked/internal/gather"
 	"deepfaked/internal/store"
 )
 
@@ -54,8 +55,8 @@ type Runner struct {
 	bell     bell
 	left     leftovers
 	inFlight inFlight
-	accepts  *gather[accepted]
-	settles  *gather[settled]
+	accepts  *gather.Gather[accepted]
+	settles  *gather.Gather[settled]
 	started  atomic.Bool
 	closed   atomic.Bool
 	stopping atomic.Bool // jobs are being cut short
@@ -76,7 +77,7 @@ func New(ctx context.Context, deps Deps, opts Options) (*Runner, error) {
 	if deps.Store.Postgres() != nil {
 		turns = 2 // one runs statements while the other waits for the disk
 	}
-	r.accepts, r.settles = newGather(turns, together, r.reserve), newGather(turns, together, r.settleAll)
+	r.accepts, r.settles = gather.New(turns, together, r.reserve), gather.New(turns, together, r.settleAll)
 	if err := Migrate(ctx, deps.Store); err != nil {
 		return nil, err
 	}
@@ -96,7 +97,7 @@ func (r *Runner) Submit(ctx context.Context, a account.Account, s account.Submis
 	if err := r.deps.Uploads.Park(ctx, t.ID, t.File); err != nil {
 		return err
 	}
-	err := r.accepts.do(ctx, accepted{account.Request{Account: a, Submission: s}, newDetection(t)})
+	err := r.accepts.Do(ctx, accepted{account.Request{Account: a, Submission: s}, newDetection(t)})
 	if err != nil {
 		return errors.Join(err, r.discard(ctx, t.ID))
 	}

@@ -39,12 +39,7 @@ func (g *gated) coming(r *Runner) (n int) {
 	for _, run := range g.runs {
 		n += run
 	}
-	r.settles.mu.Lock()
-	defer r.settles.mu.Unlock()
-	if r.settles.next != nil {
-		n += len(r.settles.next.seats)
-	}
-	return n
+	return n + r.settles.Waiting()
 }
 
 // Jobs that end at the same moment share transactions, and one that another

@@ -111,7 +111,7 @@ type settled struct {
 // settle stores the outcome and ends the job in one transaction, so that it is
 // counted once however often it was tried.
 func (r *Runner) settle(ctx context.Context, j *river.Job[detection], o account.Outcome) error {
-	err := r.settles.do(context.WithoutCancel(ctx), settled{j.ID, account.Ended{ID: j.Args.ID, Outcome: o}})
+	err := r.settles.Do(context.WithoutCancel(ctx), settled{j.ID, account.Ended{ID: j.Args.ID, Outcome: o}})
 	return r.again(j, r.conclude(ctx, j.Args.ID, err))
 }
 

@@ -1,4 +1,4 @@
-package job
+package gather
 
 import (
 	"context"
@@ -7,12 +7,12 @@ import (
 	"sync"
 )
 
-// gather runs what is asked for while its turns are taken in one run, the next: one
+// Gather runs what is asked for while its turns are taken in one run, the next: one
 // transaction and one sync to disk for all of it. Whoever comes when a turn is free
 // runs at once; nobody waits for others to come. A run of several that fails must
 // have done nothing: each of them is run again alone then, so that none fails for
 // another. It is safe for concurrent use, and starts no goroutine.
-type gather[T any] struct {
+type Gather[T any] struct {
 	most int // items in a run
 	run  func(ctx context.Context, items []T) error
 
@@ -21,7 +21,7 @@ type gather[T any] struct {
 	next *party[T] // who waits and can be joined
 }
 
-// party are those who run together. gather.mu guards it; whoever has seen done
+// party are those who run together. Gather.mu guards it; whoever has seen done
 // closed may read it without.
 type party[T any] struct {
 	seats  []*seat[T]
@@ -41,16 +41,16 @@ type seat[T any] struct {
 // errPanicked is what a run of several comes to that has panicked.
 var errPanicked = errors.New("a run of several panicked")
 
-// newGather makes a gather of as many runs at a time as turns, and at most so many
-// items in each.
-func newGather[T any](turns, most int, run func(context.Context, []T) error) *gather[T] {
-	return &gather[T]{most: most, run: run, turn: make(chan struct{}, turns)}
+// New makes one of as many runs at a time as turns, and at most so many items in
+// each.
+func New[T any](turns, most int, run func(context.Context, []T) error) *Gather[T] {
+	return &Gather[T]{most: most, run: run, turn: make(chan struct{}, turns)}
 }
 
-// do returns what item's run came to. Item is not run when ctx ends before. A run
+// Do returns what item's run came to. Item is not run when ctx ends before. A run
 // that has begun is waited for, since nobody else knows what it will have done; its
 // context ends when those of all who are in it have ended.
-func (g *gather[T]) do(ctx context.Context, item T) error {
+func (g *Gather[T]) Do(ctx context.Context, item T) error {
 	s := &seat[T]{item: item}
 	p := g.join(s)
 	defer context.AfterFunc(ctx, func() { g.leave(p, s) })()
@@ -74,8 +74,18 @@ func (g *gather[T]) do(ctx context.Context, item T) error {
 	return errors.Join(p.err, ctx.Err())
 }
 
+// Waiting is how many wait for the next run and can be joined.
+func (g *Gather[T]) Waiting() int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.next == nil {
+		return 0
+	}
+	return len(g.next.seats)
+}
+
 // join takes a seat among those who wait.
-func (g *gather[T]) join(s *seat[T]) *party[T] {
+func (g *Gather[T]) join(s *seat[T]) *party[T] {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.next == nil || len(g.next.seats) == g.most {
@@ -88,7 +98,7 @@ func (g *gather[T]) join(s *seat[T]) *party[T] {
 
 // leave notes that nobody waits for s any more, and reports whether it is run all
 // the same. It is idempotent.
-func (g *gather[T]) leave(p *party[T], s *seat[T]) (runs bool) {
+func (g *Gather[T]) leave(p *party[T], s *seat[T]) (runs bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if !s.gone {
@@ -102,7 +112,7 @@ func (g *gather[T]) leave(p *party[T], s *seat[T]) (runs bool) {
 }
 
 // lead runs p, unless another of them has, and passes the turn on.
-func (g *gather[T]) lead(ctx context.Context, p *party[T]) {
+func (g *Gather[T]) lead(ctx context.Context, p *party[T]) {
 	defer func() { <-g.turn }()
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
@@ -118,7 +128,7 @@ func (g *gather[T]) lead(ctx context.Context, p *party[T]) {
 
 // begin closes p to others and returns what is to be run of it: nothing when it
 // has begun before or everybody has gone.
-func (g *gather[T]) begin(p *party[T], cancel context.CancelFunc) (items []T) {
+func (g *Gather[T]) begin(p *party[T], cancel context.CancelFunc) (items []T) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.next == p {

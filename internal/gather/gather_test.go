@@ -1,4 +1,4 @@
-package job
+package gather
 
 import (
 	"context"
@@ -16,7 +16,7 @@ import (
 
 var errPoisoned = errors.New("poisoned")
 
-// bus is what a gather runs in tests: a run waits for its turn, and a negative
+// bus is what a Gather runs in tests: a run waits for its turn, and a negative
 // item poisons it.
 type bus struct {
 	gate chan struct{} // a run goes on for each that is sent, or once it is closed
@@ -43,12 +43,12 @@ func (b *bus) run(ctx context.Context, items []int) error {
 	return nil
 }
 
-// calls runs do for the items, in this order, and returns what each came to.
-func calls(ctx context.Context, g *gather[int], items ...int) []chan error {
+// calls runs Do for the items, in this order, and returns what each came to.
+func calls(ctx context.Context, g *Gather[int], items ...int) []chan error {
 	var all []chan error
 	for _, item := range items {
 		came := make(chan error, 1)
-		go func() { came <- g.do(ctx, item) }()
+		go func() { came <- g.Do(ctx, item) }()
 		synctest.Wait()
 		all = append(all, came)
 	}
@@ -59,7 +59,7 @@ func TestWhoComesMeanwhileGoesTogether(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := &bus{gate: make(chan struct{})}
-		came := calls(t.Context(), newGather(1, 3, b.run), 1, 2, 3, 4, 5, 6)
+		came := calls(t.Context(), New(1, 3, b.run), 1, 2, 3, 4, 5, 6)
 		assert.Equal(t, [][]int{{1}}, b.runs, "the first does not wait for others")
 		close(b.gate)
 		for _, c := range came {
@@ -73,7 +73,7 @@ func TestAPoisonedOneFailsAlone(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := &bus{gate: make(chan struct{})}
-		came := calls(t.Context(), newGather(1, 9, b.run), 1, 2, -3, 4)
+		came := calls(t.Context(), New(1, 9, b.run), 1, 2, -3, 4)
 		for range 5 { // the first, the three together, each of them alone
 			b.gate <- struct{}{}
 			synctest.Wait()
@@ -91,7 +91,7 @@ func TestWhoHasGoneIsNotRun(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := &bus{gate: make(chan struct{})}
-		g := newGather(1, 9, b.run)
+		g := New(1, 9, b.run)
 		first := calls(t.Context(), g, 1)
 		ctx, cancel := context.WithCancel(t.Context())
 		gone, stays := calls(ctx, g, 2), calls(t.Context(), g, 3)
@@ -110,7 +110,7 @@ func TestARunEndsWhenAllHaveGone(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := &bus{gate: make(chan struct{})}
-		g := newGather(1, 9, b.run)
+		g := New(1, 9, b.run)
 		first := calls(t.Context(), g, 1)
 		one, end := context.WithCancel(t.Context())
 		other, endToo := context.WithTimeout(t.Context(), time.Minute)
@@ -131,7 +131,7 @@ func TestAPanicHoldsNobodyUp(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		gate := make(chan struct{})
-		g := newGather(1, 9, func(_ context.Context, items []int) error {
+		g := New(1, 9, func(_ context.Context, items []int) error {
 			<-gate
 			if len(items) > 1 {
 				panic("a mistake")
@@ -142,7 +142,7 @@ func TestAPanicHoldsNobodyUp(t *testing.T) {
 		for range 3 {
 			go func() {
 				defer func() { came <- recover() }()
-				assert.NoError(t, g.do(t.Context(), 1))
+				assert.NoError(t, g.Do(t.Context(), 1))
 			}()
 			synctest.Wait()
 		}
@@ -154,7 +154,7 @@ func TestAPanicHoldsNobodyUp(t *testing.T) {
 			}
 		}
 		assert.Equal(t, 1, panicked, "who ran it")
-		require.NoError(t, g.do(t.Context(), 1), "the turn was passed on")
+		require.NoError(t, g.Do(t.Context(), 1), "the turn was passed on")
 	})
 }
 
@@ -172,7 +172,7 @@ func testEachIsRunOnceOrFails(t *testing.T, turns int) {
 	const callers, most = 500, 7
 	var mu sync.Mutex
 	done, runs := map[int]int{}, 0
-	g := newGather(turns, most, func(ctx context.Context, items []int) error {
+	g := New(turns, most, func(ctx context.Context, items []int) error {
 		assert.LessOrEqual(t, len(items), most)
 		select {
 		case <-time.After(rand.N(5 * time.Millisecond)):
@@ -196,7 +196,7 @@ func testEachIsRunOnceOrFails(t *testing.T, turns int) {
 			<-time.After(rand.N(500 * time.Millisecond))
 			ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond+rand.N(time.Second))
 			defer cancel()
-			err := g.do(ctx, i)
+			err := g.Do(ctx, i)
 			mu.Lock()
 			defer mu.Unlock()
 			if err != nil {
