@@ -8,6 +8,7 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+	"syscall"
 )
 
 // ErrNoModel says that a folder holds no model at all.
@@ -22,9 +23,9 @@ type Found struct {
 
 // Scan reads an operator's models: dir is one model's folder or a folder of
 // such folders. Subfolders without a card are passed over, as are those whose
-// name begins with a dot: Install works in them. A model that can't be read does
-// not keep the others from being read; there may be none at all. The error is
-// that of dir itself.
+// name begins with a dot, in which Install works, and lost+found, which only root
+// may read. A model that can't be read does not keep the others from being read;
+// there may be none at all. The error is that of dir itself.
 func Scan(dir string) ([]Found, error) {
 	if _, err := os.Stat(dir); err != nil {
 		return nil, fmt.Errorf("models folder: %w", err) // which names it
@@ -70,7 +71,7 @@ func sound(found []Found) ([]*Model, error) {
 // scan reads dir when it has a card, else its subfolders in their names' order.
 // Two of a name are an error of the second.
 func scan(fsys fs.FS, dir string) ([]Found, error) {
-	if _, err := fs.Stat(fsys, path.Join(dir, CardFile)); err == nil {
+	if hasCard(fsys, dir) {
 		model, err := Load(fsys, dir)
 		return []Found{{Folder: dir, Model: model, Err: err}}, nil
 	}
@@ -82,7 +83,7 @@ func scan(fsys fs.FS, dir string) ([]Found, error) {
 	names := make(map[string]string, len(entries))
 	for _, entry := range entries {
 		folder := path.Join(dir, entry.Name())
-		if _, err := fs.Stat(fsys, path.Join(folder, CardFile)); err != nil || strings.HasPrefix(entry.Name(), ".") {
+		if strings.HasPrefix(entry.Name(), ".") || entry.Name() == "lost+found" || !hasCard(fsys, folder) {
 			continue
 		}
 		f := Found{Folder: folder}
@@ -97,4 +98,11 @@ func scan(fsys fs.FS, dir string) ([]Found, error) {
 		found = append(found, f)
 	}
 	return found, nil
+}
+
+// hasCard says whether the folder has a card, or may have one: where that can't be
+// found out, Load says why.
+func hasCard(fsys fs.FS, folder string) bool {
+	_, err := fs.Stat(fsys, path.Join(folder, CardFile))
+	return !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) // the latter: a file among folders
 }

@@ -1,6 +1,10 @@
 package models
 
 import (
+	"errors"
+	"io/fs"
+	"os"
+	"path"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -33,5 +37,45 @@ func TestScanGoesOn(t *testing.T) {
 				t.Errorf("%v does not say %q", f.Err, w)
 			}
 		}
+	}
+}
+
+// closed is a file system of which some folders are another user's. The tests may well
+// be run by root, who can read everything.
+type closed struct {
+	fs.FS
+
+	folders []string
+}
+
+func (c closed) Open(name string) (fs.File, error) {
+	for _, folder := range c.folders {
+		if path.Dir(name) == folder {
+			return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrPermission}
+		}
+	}
+	return c.FS.Open(name)
+}
+
+// TestScanTellsOfWhatItMayNotRead: what root had added was read by root alone. The
+// service passed over it as if it had no card, and became ready without the model.
+func TestScanTellsOfWhatItMayNotRead(t *testing.T) {
+	t.Parallel()
+	dir := writeTree(t, tree(map[string]fstest.MapFS{
+		"a": folder(t, "first"), "b": folder(t, "second"), "lost+found": {"x": {}}, ".installing-1": {"x": {}}, "notes": {"x": {}},
+	}))
+	if err := os.WriteFile(filepath.Join(dir, "README.md"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	found, err := scan(closed{os.DirFS(dir), []string{"b", "lost+found", ".installing-1"}}, ".")
+	if err != nil || len(found) != 2 || found[0].Err != nil {
+		t.Fatal(found, err)
+	}
+	if f := found[1]; f.Folder != "b" || f.Model != nil || !errors.Is(f.Err, fs.ErrPermission) {
+		t.Errorf("%s: %v, want fs.ErrPermission of b", f.Folder, f.Err)
+	}
+	found, err = scan(closed{folder(t, "only"), []string{"."}}, ".")
+	if err != nil || len(found) != 1 || !errors.Is(found[0].Err, fs.ErrPermission) {
+		t.Errorf("%v, %v: want fs.ErrPermission of the one model", found, err)
 	}
 }
