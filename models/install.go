@@ -48,7 +48,8 @@ func ReadCandidate(folder string) (*Candidate, error) {
 }
 
 // Install writes the model to a folder of its name in dir, which it makes when
-// there is none, and returns that folder. Whoever reads dir meanwhile sees the
+// there is none, and returns that folder. Who may read dir may read the model, also
+// where root installs it for the service's user. Whoever reads dir meanwhile sees the
 // whole model or nothing of it. The error wraps ErrInstalled when the name is
 // taken and replace is not set. dir belongs to one Install at a time.
 func (c *Candidate) Install(dir string, replace bool) (string, error) {
@@ -56,15 +57,19 @@ func (c *Candidate) Install(dir string, replace bool) (string, error) {
 	if _, err := os.Lstat(target); err == nil && !replace {
 		return "", fmt.Errorf("the model %s %w, in %s", c.Card.Name, ErrInstalled, target)
 	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := makeFolders(dir); err != nil {
 		return "", fmt.Errorf("make the models folder: %w", err)
+	}
+	same, err := accessOf(dir)
+	if err != nil {
+		return "", fmt.Errorf("look at the models folder: %w", err)
 	}
 	work, err := os.MkdirTemp(dir, ".installing-")
 	if err != nil {
 		return "", fmt.Errorf("write to the models folder: %w", err)
 	}
 	defer os.RemoveAll(work) //nolint:errcheck // what is left begins with a dot, and is read by nobody
-	if err := c.write(filepath.Join(work, "new")); err != nil {
+	if err := c.write(filepath.Join(work, "new"), same); err != nil {
 		return "", fmt.Errorf("write the model: %w", err)
 	}
 	if err := os.Rename(target, filepath.Join(work, "old")); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -84,35 +89,22 @@ func putBack(work, target string) error {
 	return nil
 }
 
-func (c *Candidate) write(folder string) error {
-	if err := os.Mkdir(folder, 0o700); err != nil {
+func (c *Candidate) write(folder string, same access) error {
+	if err := same.makeFolder(folder); err != nil {
 		return err
 	}
-	if err := writeFile(filepath.Join(folder, c.Card.File), c.ONNX); err != nil {
+	if err := same.writeFile(filepath.Join(folder, c.Card.File), c.ONNX); err != nil {
 		return err
 	}
 	for i, v := range c.Card.Variants {
-		if err := writeFile(filepath.Join(folder, v.File), c.variants[i]); err != nil {
+		if err := same.writeFile(filepath.Join(folder, v.File), c.variants[i]); err != nil {
 			return err
 		}
 	}
 	for name, data := range c.texts {
-		if err := writeFile(filepath.Join(folder, name), data); err != nil {
+		if err := same.writeFile(filepath.Join(folder, name), data); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// writeFile writes a new file and waits until the disk has it.
-func writeFile(name string, data []byte) (err error) {
-	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	if _, err := f.Write(data); err != nil {
-		return err
-	}
-	return f.Sync()
 }
