@@ -7,10 +7,14 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 )
 
 // ErrInstalled says that a folder has a model of the name already.
 var ErrInstalled = errors.New("is there already")
+
+// licences is the folder of licences by the convention of REUSE.
+const licences = "LICENSES"
 
 // Candidate is a model folder that was read to be installed.
 type Candidate struct {
@@ -19,8 +23,8 @@ type Candidate struct {
 }
 
 // ReadCandidate reads the model in folder with its licence files, whose names
-// begin with LICENSE, LICENCE or NOTICE. What Install writes is what was read
-// here, whatever becomes of the folder meanwhile.
+// begin with LICENSE, LICENCE or NOTICE or which lie in a folder LICENSES. What
+// Install writes is what was read here, whatever becomes of the folder meanwhile.
 func ReadCandidate(folder string) (*Candidate, error) {
 	fsys := os.DirFS(folder)
 	model, err := Load(fsys, ".")
@@ -28,7 +32,7 @@ func ReadCandidate(folder string) (*Candidate, error) {
 		return nil, fmt.Errorf("model folder %s: %w", folder, err)
 	}
 	names := []string{CardFile}
-	for _, pattern := range []string{"LICENSE*", "LICENCE*", "NOTICE*"} {
+	for _, pattern := range []string{"LICENSE*", "LICENCE*", "NOTICE*", licences + "/*"} {
 		more, err := fs.Glob(fsys, pattern)
 		if err != nil {
 			return nil, err
@@ -38,6 +42,9 @@ func ReadCandidate(folder string) (*Candidate, error) {
 	c := &Candidate{Model: model, texts: map[string][]byte{}}
 	for _, name := range names {
 		if name == model.Card.File || slices.ContainsFunc(model.Card.Variants, func(v Variant) bool { return v.File == name }) {
+			continue
+		}
+		if info, err := fs.Stat(fsys, name); err == nil && info.IsDir() {
 			continue
 		}
 		if c.texts[name], err = readFile(fsys, name, MaxCardBytes); err != nil {
@@ -102,6 +109,11 @@ func (c *Candidate) write(folder string, same access) error {
 		}
 	}
 	for name, data := range c.texts {
+		if strings.HasPrefix(name, licences+"/") {
+			if err := same.makeFolder(filepath.Join(folder, licences)); err != nil && !errors.Is(err, fs.ErrExist) {
+				return err
+			}
+		}
 		if err := same.writeFile(filepath.Join(folder, name), data); err != nil {
 			return err
 		}

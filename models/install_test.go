@@ -43,6 +43,31 @@ func TestInstallWritesTheModelAndItsLicence(t *testing.T) {
 	}
 }
 
+// TestInstallTakesAFolderOfLicences: where the licences lay in a folder, as REUSE has
+// it, that was read as if it were a file, and the model was refused.
+func TestInstallTakesAFolderOfLicences(t *testing.T) {
+	t.Parallel()
+	files := folder(t, "first")
+	files["LICENSES/MIT.txt"] = &fstest.MapFile{Data: []byte("terms")}
+	files["LICENSES/old/MIT.txt"] = &fstest.MapFile{Data: []byte("not looked for")}
+	files["NOTICES/x"] = &fstest.MapFile{Data: []byte("not looked for")}
+	c, err := ReadCandidate(writeTree(t, files))
+	if err != nil {
+		t.Fatal(err)
+	}
+	target, err := c.Install(t.TempDir(), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	terms, err := os.ReadFile(filepath.Join(target, "LICENSES", "MIT.txt"))
+	if err != nil || string(terms) != "terms" {
+		t.Errorf("the licence is %q, %v", terms, err)
+	}
+	if names := listing(t, target); len(names) != 3 {
+		t.Errorf("installed %q", names)
+	}
+}
+
 func listing(t *testing.T, dir string) (names []string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
