@@ -70,7 +70,7 @@ func card(task models.Task) models.Card {
 			"sensitive": {FalsePositiveRate: .15, Threshold: .3},
 		},
 	}
-	c.Calibration.Limits = &[2]float64{-100, 100}
+	c.Calibration.Limits = &models.Pair{-100, 100}
 	if task == models.FaceDetection {
 		c.Detection = &models.Detection{Threshold: .5, Overlap: .4}
 	}
@@ -202,7 +202,7 @@ func TestWhatIsTold(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name      string
-		limits    [2]float64
+		limits    models.Pair
 		prior     float64
 		told      float64 // log-odds
 		threshold float64

@@ -81,29 +81,29 @@ type Calibration struct {
 	Bias   float64 `json:"bias"`
 	// Limits are the lowest and the highest log-odds that the validation set
 	// supports; see Card.Limits.
-	Limits *[2]float64 `json:"limits,omitempty"`
+	Limits *Pair `json:"limits,omitempty"`
 }
 
 // OperatingPoint ties a sensitivity level to a threshold on P(fake) and to what
 // was measured there on the validation set.
 type OperatingPoint struct {
-	FalsePositiveRate float64    `json:"false_positive_rate"` // aimed at: .01, .05, .15
-	Threshold         float64    `json:"threshold"`           // fake when P(fake) >= Threshold
-	DetectionRate     float64    `json:"detection_rate"`      // share of fakes caught there
-	DetectionInterval [2]float64 `json:"detection_interval"`  // 95 %
+	FalsePositiveRate float64 `json:"false_positive_rate"` // aimed at: .01, .05, .15
+	Threshold         float64 `json:"threshold"`           // fake when P(fake) >= Threshold
+	DetectionRate     float64 `json:"detection_rate"`      // share of fakes caught there
+	DetectionInterval Pair    `json:"detection_interval"`  // 95 %
 }
 
 // Measurement is one figure set, on generators and sources unseen in training.
 type Measurement struct {
-	Set         string     `json:"set"`
-	Condition   string     `json:"condition"` // clean, or how the files were re-encoded
-	AUC         float64    `json:"auc"`
-	AUCInterval [2]float64 `json:"auc_interval"` // 95 %
-	EER         float64    `json:"eer"`
-	Real        int        `json:"real"` // genuine items
-	Fake        int        `json:"fake"`
-	ECE         *float64   `json:"ece,omitempty"` // expected calibration error of P(fake) at equal priors
-	Note        string     `json:"note,omitempty"`
+	Set         string   `json:"set"`
+	Condition   string   `json:"condition"` // clean, or how the files were re-encoded
+	AUC         float64  `json:"auc"`
+	AUCInterval Pair     `json:"auc_interval"` // 95 %
+	EER         float64  `json:"eer"`
+	Real        int      `json:"real"` // genuine items
+	Fake        int      `json:"fake"`
+	ECE         *float64 `json:"ece,omitempty"` // expected calibration error of P(fake) at equal priors
+	Note        string   `json:"note,omitempty"`
 }
 
 // Training says where the weights come from.

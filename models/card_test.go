@@ -134,9 +134,9 @@ func TestValidateNamesTheField(t *testing.T) {
 		"scale negative":         {"calibration.scale", func(c *Card) { c.Calibration.Scale = -1 }},
 		"scale not a number":     {"calibration.scale", func(c *Card) { c.Calibration.Scale = nan }},
 		"bias infinite":          {"calibration.bias", func(c *Card) { c.Calibration.Bias = inf }},
-		"limits the wrong way":   {"calibration.limits", func(c *Card) { c.Calibration.Limits = &[2]float64{1, -1} }},
-		"limit not a number":     {"calibration.limits", func(c *Card) { c.Calibration.Limits = &[2]float64{nan, 1} }},
-		"limit infinite":         {"calibration.limits", func(c *Card) { c.Calibration.Limits = &[2]float64{-1, inf} }},
+		"limits the wrong way":   {"calibration.limits", func(c *Card) { c.Calibration.Limits = &Pair{1, -1} }},
+		"limit not a number":     {"calibration.limits", func(c *Card) { c.Calibration.Limits = &Pair{nan, 1} }},
+		"limit infinite":         {"calibration.limits", func(c *Card) { c.Calibration.Limits = &Pair{-1, inf} }},
 		"level missing":          {"operating_points.balanced", func(c *Card) { delete(c.OperatingPoints, "balanced") }},
 		"level too many":         {"operating_points", func(c *Card) { c.OperatingPoints["lax"] = OperatingPoint{} }},
 		"threshold above one":    {"operating_points.strict.threshold", func(c *Card) { setPoint(c, "strict", func(p *OperatingPoint) { p.Threshold = 1.1 }) }},
@@ -275,8 +275,8 @@ func TestLimits(t *testing.T) {
 		change    func(*Card)
 		low, high float64
 	}{
-		"said":           {func(c *Card) { c.Calibration.Limits = &[2]float64{-1, 2} }, -1, 2},
-		"said to be nil": {func(c *Card) { c.Calibration.Limits = &[2]float64{} }, 0, 0},
+		"said":           {func(c *Card) { c.Calibration.Limits = &Pair{-1, 2} }, -1, 2},
+		"said to be nil": {func(c *Card) { c.Calibration.Limits = &Pair{} }, 0, 0},
 		"counted":        {func(c *Card) { c.Measured = []Measurement{{Set: "x", Real: 299, Fake: 49}} }, -math.Log(50), math.Log(300)},
 		"unmeasured":     {func(c *Card) { c.Measured = nil }, -math.Log(21), math.Log(21)},
 	} {

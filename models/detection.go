@@ -12,15 +12,15 @@ type Detection struct {
 
 // BoxMeasurement is one figure set, on sources unseen in training.
 type BoxMeasurement struct {
-	Set               string     `json:"set"`
-	Condition         string     `json:"condition"` // clean, or how the files were re-encoded
-	Pictures          int        `json:"pictures"`
-	Faces             int        `json:"faces"`
-	Precision         float64    `json:"precision"`
-	PrecisionInterval [2]float64 `json:"precision_interval"` // 95 %
-	Recall            float64    `json:"recall"`
-	RecallInterval    [2]float64 `json:"recall_interval"` // 95 %
-	Note              string     `json:"note,omitempty"`
+	Set               string  `json:"set"`
+	Condition         string  `json:"condition"` // clean, or how the files were re-encoded
+	Pictures          int     `json:"pictures"`
+	Faces             int     `json:"faces"`
+	Precision         float64 `json:"precision"`
+	PrecisionInterval Pair    `json:"precision_interval"` // 95 %
+	Recall            float64 `json:"recall"`
+	RecallInterval    Pair    `json:"recall_interval"` // 95 %
+	Note              string  `json:"note,omitempty"`
 }
 
 // BoxLen is the numbers of one box: the log-odds of a face, and its left, upper,

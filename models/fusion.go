@@ -12,7 +12,7 @@ type Fusion struct {
 	Schema          int                       `json:"schema"` // version of this format: 1
 	Models          []FusedModel              `json:"models"` // one for each task; with others it does not hold
 	Bias            float64                   `json:"bias"`   // log-odds
-	Limits          [2]float64                `json:"limits"` // as in Calibration
+	Limits          Pair                      `json:"limits"` // as in Calibration
 	OperatingPoints map[string]OperatingPoint `json:"operating_points"`
 	Measured        []Measurement             `json:"measured"`
 	Note            string                    `json:"note,omitempty"`

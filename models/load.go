@@ -10,6 +10,7 @@ import (
 	"io"
 	"io/fs"
 	"path"
+	"reflect"
 )
 
 // Bounds of what is read into memory for one model.
@@ -85,6 +86,9 @@ func Parse(data []byte) (*Card, error) {
 // jsonError names the field when a value has the wrong JSON type.
 func jsonError(err error) error {
 	if t, ok := errors.AsType[*json.UnmarshalTypeError](err); ok && t.Field != "" {
+		if t.Type == reflect.TypeFor[Pair]() {
+			return wrong(t.Field, "must be two numbers")
+		}
 		return wrong(t.Field, "is a JSON %s, which does not fit %s", t.Value, t.Type)
 	}
 	return fmt.Errorf("%s: not valid JSON: %w", CardFile, err)

@@ -78,7 +78,7 @@ func checkPoint(field string, p OperatingPoint) error {
 	return checkInterval(field+".detection_interval", p.DetectionInterval)
 }
 
-func checkInterval(field string, v [2]float64) error {
+func checkInterval(field string, v Pair) error {
 	if !within(v[0], 0, 1) || !within(v[1], v[0], 1) {
 		return wrong(field, "is %g, it must be two numbers between 0 and 1 in ascending order", v)
 	}

@@ -85,7 +85,7 @@ func TestSchemaRefuses(t *testing.T) {
 		"batch":      func(c *Card) { c.Input.Shape[0] = 1 },
 		"type":       func(c *Card) { c.Output.Type = "uint8" },
 		"calibrated": func(c *Card) { c.Calibration.Scale = 0 },
-		"limits":     func(c *Card) { c.Calibration.Limits = &[2]float64{1, -1} },
+		"limits":     func(c *Card) { c.Calibration.Limits = &Pair{1, -1} },
 		"level":      func(c *Card) { delete(c.OperatingPoints, "balanced") },
 		"threshold":  func(c *Card) { setPoint(c, "strict", func(p *OperatingPoint) { p.Threshold = 2 }) },
 		"licence":    func(c *Card) { c.Licences.Weights = "" },
