@@ -49,7 +49,10 @@ func (c *evalCommand) run(ctx context.Context, to streams) error {
 	if ctx.Err() != nil {
 		return errInterrupted // figures of some of the files would be taken for those of all
 	}
-	return errors.Join(c.print(e, to), c.draw(e), quietly(e.failed))
+	if err := errors.Join(c.print(e, to), c.draw(e)); err != nil {
+		return err
+	}
+	return quietly(e.failed)
 }
 
 // makePlots makes the folder for plots before the long wait, not after it.

@@ -149,6 +149,19 @@ func TestEvalDamaged(t *testing.T) { //nolint:paralleltest // one ONNX Runtime i
 	assert.Equal(t, [3]int{5, 4, 1}, [3]int{r.Files, r.Failed, len(r.Media)})
 }
 
+// TestEvalSaysWhatItCouldNotDraw: beside a file that failed, and of which all had been
+// said, plots that could not be written were not mentioned.
+func TestEvalSaysWhatItCouldNotDraw(t *testing.T) { //nolint:paralleltest // one ONNX Runtime in a process
+	dir, plots := t.TempDir(), t.TempDir()
+	place(t, dir, "real/a.png", somePicture(t))
+	place(t, dir, "fake/notes.txt", []byte("notes"))
+	place(t, plots, "image-histogram.png/in the way", nil)
+	s := call(t, "eval", "--provider", "cpu", "--plots", plots, dir)
+	assert.Equal(t, exitFailed, s.code)
+	assert.Contains(t, s.err, "fake/notes.txt")
+	assert.Contains(t, s.err, "image-histogram.png")
+}
+
 // TestEvalIsPatient: the settings by which a busy service tells clients to come back
 // made eval leave out what was slow, as more files were begun than had found places.
 func TestEvalIsPatient(t *testing.T) { //nolint:paralleltest // one ONNX Runtime in a process

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -64,10 +63,14 @@ func (c *modelsList) run(_ context.Context, to streams) error {
 		c := f.Model.Card
 		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", c.Name, c.Version, c.Task, summary(c), c.Licences.Weights, f.Folder)
 	}
-	return errors.Join(table.Flush(), quietly(failed))
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	return quietly(failed)
 }
 
-// quietly fails where something failed that has been reported.
+// quietly fails where something failed that has been reported. Joined with another
+// error it would keep that one quiet, too.
 func quietly(failed int) error {
 	if failed > 0 {
 		return errQuiet

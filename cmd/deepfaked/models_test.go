@@ -3,6 +3,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"os"
@@ -107,6 +108,20 @@ func TestVerifyGoesOn(t *testing.T) { //nolint:paralleltest // one ONNX Runtime 
 	assert.Equal(t, exitFailed, l.code)
 	assert.Equal(t, 6, strings.Count(l.out, "\n"), l.out)
 	assert.Equal(t, 3, strings.Count(l.err, "deepfaked: "), l.err)
+}
+
+// TestListSaysThatItCouldNotPrint: beside a model that can't be used, and of which all
+// had been said, a table that could not be written, as on a full disk, was not mentioned.
+func TestListSaysThatItCouldNotPrint(t *testing.T) {
+	t.Parallel()
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	require.NoError(t, err)
+	defer func() { _ = full.Close() }()
+	var log bytes.Buffer
+	args := []string{"models", "list", "--data", t.TempDir(), "--models", filepath.Join(t.TempDir(), "nowhere")}
+	assert.Equal(t, exitFailed, run(t.Context(), args, full, &log))
+	assert.Contains(t, log.String(), "nowhere")
+	assert.Contains(t, log.String(), "no space left")
 }
 
 func TestSchemaIsPrinted(t *testing.T) {
