@@ -102,7 +102,7 @@ func (p puller) pull(ctx context.Context, c *modelsPull, to streams) error {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	err = p.bring(ctx, cfg, entry, c, to)
-	if ctx.Err() != nil {
+	if err != nil && ctx.Err() != nil {
 		return errInterrupted
 	}
 	return err

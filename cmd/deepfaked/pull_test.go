@@ -82,6 +82,30 @@ func shop() http.Handler {
 	})
 }
 
+// written is where somebody reads along.
+type written func(text []byte)
+
+func (w written) Write(text []byte) (int, error) {
+	w(text)
+	return len(text), nil
+}
+
+// TestPullInterruptedTooLate: a model that was in its place already was said to be
+// added, and then the command failed as interrupted.
+func TestPullInterruptedTooLate(t *testing.T) { //nolint:paralleltest // one ONNX Runtime in a process
+	m := newMarket(t, shop())
+	ctx, interrupt := context.WithCancel(t.Context())
+	defer interrupt()
+	out := written(func(text []byte) {
+		if bytes.HasPrefix(text, []byte("Added bought-speech")) {
+			interrupt()
+		}
+	})
+	require.NoError(t, m.pull(ctx, &m.command, streams{out: out, err: &bytes.Buffer{}}))
+	require.Error(t, ctx.Err())
+	assert.DirExists(t, filepath.Join(m.data, "models", "bought-speech"))
+}
+
 // buy runs the command, and returns what it said.
 func (m *market) buy(t *testing.T) (string, error) {
 	t.Helper()
