@@ -75,7 +75,7 @@ func (s *Scheduler) first() (q *queue, t *ticket) {
 func (s *Scheduler) cut(q *queue, batch []row) []row {
 	share, now := (q.rows+s.idle-1)/s.idle, s.opts.Now()
 	for n := q.table.fit(share, q.rows); len(batch) < n; {
-		e := s.turns.first(q.index, now, true)
+		e := s.next(q, batch, now)
 		if e == nil {
 			break
 		}
@@ -83,14 +83,29 @@ func (s *Scheduler) cut(q *queue, batch []row) []row {
 			s.drop(q, e.ticket, err)
 			continue
 		}
-		if len(batch) > 0 && e.ticket.work.Extent != batch[0].ticket.work.Extent {
-			break
-		}
 		batch = append(batch, row{e.ticket, e.ticket.work.Rows - e.rows})
 		s.turns.take(e)
 		s.count(q, -1)
 	}
 	return batch
+}
+
+// next is whose row joins the batch: whose turn it is, or else, where that row may not
+// share the batch, who gave the last one. Ending the batch there would make one of each
+// row, as turns change with every row. It is nil when the batch is as large as it gets.
+func (s *Scheduler) next(q *queue, batch []row, now time.Time) *entry {
+	e := s.turns.first(q.index, now, true)
+	if e == nil || len(batch) == 0 {
+		return e
+	}
+	last := batch[len(batch)-1].ticket
+	switch {
+	case e.ticket.work.Extent == last.work.Extent:
+		return e
+	case last.entry.rows > 0:
+		return &last.entry
+	}
+	return nil
 }
 
 // execute runs rows as one batch and settles each. A batch that fails is halved
