@@ -117,6 +117,7 @@ func (s *Scheduler) execute(q *queue, runner Runner, rows []row) {
 		for i, r := range rows {
 			r.ticket.work.Fill(r.index, runner.Row(i))
 		}
+		q.pad(runner, rows)
 		start = s.opts.Now()
 		outputs, err = runner.Run(len(rows))
 		return err
@@ -137,6 +138,18 @@ func (s *Scheduler) execute(q *queue, runner Runner, rows []row) {
 	for i, r := range rows {
 		output := outputs[i*each : (i+1)*each]
 		r.ticket.settle(r.index, output, finite(q.model, output))
+	}
+}
+
+// pad repeats the last row to the size that the batch is run in, where answers depend on
+// what is beside a row: an earlier batch may have left a row of another extent there.
+func (q *queue) pad(runner Runner, rows []row) {
+	last := rows[len(rows)-1]
+	if last.ticket.work.Extent == 0 {
+		return
+	}
+	for i := len(rows); i < q.table.sizes[q.table.up(len(rows))]; i++ {
+		last.ticket.work.Fill(last.index, runner.Row(i))
 	}
 }
 
