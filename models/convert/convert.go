@@ -23,7 +23,7 @@ var ErrNoPython = errors.New("python3 was not found, and converting needs it: in
 // Options say where things are.
 type Options struct {
 	Scripts fs.FS     // the Python package convert: *.py, requirements.txt and what they read
-	Cache   string    // folder of the environments, one for each list of packages
+	Cache   string    // folder of the environments, one for each list of packages and interpreter
 	Python  string    // interpreter that makes them; a name is looked for in PATH
 	Log     io.Writer // hears what takes long
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -19,15 +20,17 @@ func (o Options) environment(ctx context.Context) (python string, err error) {
 	if err != nil {
 		return "", fmt.Errorf("this binary was built without the conversion scripts: %w", err)
 	}
-	sum := sha256.Sum256(list)
-	home := filepath.Join(o.Cache, "python-"+hex.EncodeToString(sum[:8]))
-	python = filepath.Join(home, "bin", "python")
-	if _, err := os.Stat(python); err == nil {
-		return python, nil
-	}
 	base, err := exec.LookPath(o.Python)
 	if err != nil {
+		if python := o.anyKept(list); python != "" {
+			return python, nil
+		}
 		return "", fmt.Errorf("%w (%w)", ErrNoPython, err)
+	}
+	home := o.home(list, base)
+	python = interpreter(home)
+	if _, err := os.Stat(python); err == nil {
+		return python, nil
 	}
 	if err := os.MkdirAll(o.Cache, 0o750); err != nil {
 		return "", fmt.Errorf("make the cache folder: %w", err)
@@ -40,12 +43,52 @@ func (o Options) environment(ctx context.Context) (python string, err error) {
 	if err := o.install(ctx, base, work, list); err != nil {
 		return "", err
 	}
-	if err := os.Rename(filepath.Join(work, "env"), home); err != nil {
-		if _, there := os.Stat(python); there != nil { // else another process was first
-			return "", fmt.Errorf("keep the Python environment: %w", err)
+	return python, keep(work, home)
+}
+
+// home is the folder of the environment that has the packages of the list and was made
+// by the interpreter base: one of another version does not find the packages.
+func (o Options) home(list []byte, base string) string {
+	if whole, err := filepath.EvalSymlinks(base); err == nil {
+		base = whole // python3.12, where base is python3
+	}
+	return filepath.Join(o.Cache, "python-"+short(list)+"-"+short([]byte(base)))
+}
+
+// anyKept is the interpreter of an environment that has the packages of the list, for
+// when there is none to make one with; empty where there is no environment either.
+func (o Options) anyKept(list []byte) string {
+	homes, _ := filepath.Glob(filepath.Join(o.Cache, "python-"+short(list)+"-*"))
+	for _, home := range homes {
+		if _, err := os.Stat(interpreter(home)); err == nil {
+			return interpreter(home)
 		}
 	}
-	return python, nil
+	return ""
+}
+
+func interpreter(home string) string { return filepath.Join(home, "bin", "python") }
+
+// short is enough of a checksum to tell environments by.
+func short(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:8])
+}
+
+// keep puts the environment that was made in work in its place. What is there and has
+// lost its interpreter, as when that was removed from the system, goes.
+func keep(work, home string) error {
+	if _, err := os.Stat(interpreter(home)); err != nil {
+		if err := os.Rename(home, filepath.Join(work, "old")); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("replace the Python environment: %w", err)
+		}
+	}
+	if err := os.Rename(filepath.Join(work, "env"), home); err != nil {
+		if _, there := os.Stat(interpreter(home)); there != nil { // else another process was first
+			return fmt.Errorf("keep the Python environment: %w", err)
+		}
+	}
+	return nil
 }
 
 func (o Options) install(ctx context.Context, base, work string, list []byte) error {

@@ -1,0 +1,75 @@
+package convert
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// simple is options with an interpreter that is a script, python3.1, and a link to it:
+// it makes environments at once. The folder of both is returned.
+func simple(t *testing.T, script string) (opts Options, dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "python3.1"), []byte("#!/bin/sh\n"+script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	point(t, filepath.Join(dir, "python3"), "python3.1")
+	return Options{Scripts: scripts(), Cache: filepath.Join(dir, "cache"), Python: filepath.Join(dir, "python3"), Log: &strings.Builder{}}, dir
+}
+
+// making is a script that makes an environment whose interpreter is the script's.
+const making = `[ "$2" != venv ] || { mkdir -p env/bin && ln -s "$0" env/bin/python; }` + "\n"
+
+// point makes name a link to target.
+func point(t *testing.T, name, target string) {
+	t.Helper()
+	if err := os.RemoveAll(name); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(target, name); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestEnvironmentIsMadeAgain: where the interpreter of the kept environment had gone, as
+// with an upgrade of the system, each conversion installed all packages, and then failed
+// as the old environment was in the way.
+func TestEnvironmentIsMadeAgain(t *testing.T) {
+	t.Parallel()
+	opts, _ := simple(t, making)
+	for range 2 {
+		python, err := opts.environment(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := os.Stat(python); err != nil {
+			t.Error(err)
+		}
+		point(t, python, "/nonexistent/python3")
+	}
+}
+
+// TestEnvironmentIsOfItsInterpreter: an environment of python3.1 has no packages for
+// python3.2, though its link python3 still works; without any python3 it is used.
+func TestEnvironmentIsOfItsInterpreter(t *testing.T) {
+	t.Parallel()
+	opts, dir := simple(t, making)
+	older, err := opts.environment(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Link(filepath.Join(dir, "python3.1"), filepath.Join(dir, "python3.2")); err != nil {
+		t.Fatal(err)
+	}
+	point(t, opts.Python, "python3.2")
+	newer, err := opts.environment(t.Context())
+	if err != nil || newer == older {
+		t.Errorf("%s, %v: want another than that of python3.1", newer, err)
+	}
+	opts.Python = "there is none any more"
+	if kept, err := opts.environment(t.Context()); err != nil || kept != older && kept != newer {
+		t.Errorf("%s, %v: want one of %s and %s", kept, err, older, newer)
+	}
+}
