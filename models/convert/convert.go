@@ -12,6 +12,7 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+	"time"
 )
 
 // requirements lists the pinned packages, among the scripts.
@@ -81,9 +82,10 @@ func command(ctx context.Context, dir, program string, args ...string) error {
 	var said bytes.Buffer
 	c := exec.CommandContext(ctx, program, args...) //nolint:gosec // G204: the operator's own interpreter and our scripts
 	c.Dir, c.Stderr = dir, &said
+	c.WaitDelay = time.Second // for its children, which have the same standard error and may outlive it
 	c.Env = append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1", "PIP_DISABLE_PIP_VERSION_CHECK=1")
 	err := c.Run()
-	if err == nil || ctx.Err() != nil {
+	if err == nil || ctx.Err() != nil || errors.Is(err, exec.ErrWaitDelay) {
 		return ctx.Err()
 	}
 	if lines := strings.Split(strings.TrimSpace(said.String()), "\n"); lines[len(lines)-1] != "" {

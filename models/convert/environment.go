@@ -96,10 +96,18 @@ func (o Options) install(ctx context.Context, base, work string, list []byte) er
 	if err := os.WriteFile(filepath.Join(work, requirements), list, 0o600); err != nil {
 		return err
 	}
-	if err := command(ctx, work, base, "-m", "venv", "env"); err != nil {
+	err := command(ctx, work, base, "-m", "venv", "env")
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil:
 		return fmt.Errorf("%s can't make an environment (%w): install its venv module (Debian and Ubuntu: apt-get install python3-venv)", base, err)
 	}
-	if err := command(ctx, work, filepath.Join("env", "bin", "python"), "-m", "pip", "install", "--quiet", "-r", requirements); err != nil {
+	err = command(ctx, work, filepath.Join("env", "bin", "python"), "-m", "pip", "install", "--quiet", "-r", requirements)
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil:
 		return fmt.Errorf("the Python packages of the conversion could not be installed: %w", err)
 	}
 	return nil

@@ -1,10 +1,12 @@
 package convert
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // simple is options with an interpreter that is a script, python3.1, and a link to it:
@@ -71,5 +73,21 @@ func TestEnvironmentIsOfItsInterpreter(t *testing.T) {
 	opts.Python = "there is none any more"
 	if kept, err := opts.environment(t.Context()); err != nil || kept != older && kept != newer {
 		t.Errorf("%s, %v: want one of %s and %s", kept, err, older, newer)
+	}
+}
+
+// TestInterruptedAtOnce: who interrupted a conversion waited for what the interpreter had
+// started, such as a compiler, and read that the venv module was to be installed.
+func TestInterruptedAtOnce(t *testing.T) {
+	t.Parallel()
+	opts, _ := simple(t, "sleep 20 & wait\n")
+	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+	defer cancel()
+	start := time.Now()
+	if _, err := opts.environment(ctx); err != context.DeadlineExceeded { //nolint:errorlint // and nothing around it
+		t.Errorf("%v, want %v", err, context.DeadlineExceeded)
+	}
+	if took := time.Since(start); took > 10*time.Second {
+		t.Errorf("came back after %v", took)
 	}
 }
