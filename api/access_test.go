@@ -1,12 +1,16 @@
 package api_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"math"
 	"strings"
 	"testing"
 	"time"
+
+	"deepfaked/api"
+	"deepfaked/inference"
 )
 
 // lines are the access lines of the log, once the service has stopped.
@@ -47,6 +51,47 @@ func TestAccessLine(t *testing.T) {
 		if value, ok := lines[0][absent]; ok {
 			t.Errorf("the line has %s: %v", absent, value)
 		}
+	}
+}
+
+// Whether a client had gone was asked after the answer, and most that keep no
+// connection leave as soon as they have it: failures of the service were logged at
+// INFO, as theirs. So were those of requests that a shutdown cut off.
+func TestWhoHasTheAnswerIsNotGone(t *testing.T) {
+	t.Parallel()
+	started := make(chan struct{}, 1)
+	s := setup(t, config{
+		api: func(o *api.Options) { o.Drain = 0 },
+		detect: func(ctx context.Context, r inference.Request) (inference.Result, error) {
+			if r.Sensitivity == inference.Strict {
+				started <- struct{}{}
+				<-ctx.Done()
+			}
+			return inference.Result{}, errors.New("broken")
+		},
+	})
+	key := s.key("pro")
+	for range 50 {
+		u := s.begin(key, photo())
+		u.write(len(u.body))
+		u.answer().want(500, "internal_error")
+		must(t, u.conn.Close())
+	}
+	last := s.begin(key, field("sensitivity", "strict"), photo())
+	last.write(len(last.body))
+	<-started
+	stopped := make(chan error, 1)
+	go func() { stopped <- s.stop() }()
+	last.answer().wantShutdown()
+	must(t, <-stopped)
+	gone := 0
+	for _, line := range s.lines() {
+		if line["gone"] != nil || line["level"] != "ERROR" {
+			gone++
+		}
+	}
+	if lines := s.lines(); gone > 0 || len(lines) != 51 {
+		t.Errorf("%d of %d clients that had their answer are logged as gone, the last as %v", gone, len(lines), lines[len(lines)-1])
 	}
 }
 

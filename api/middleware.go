@@ -87,12 +87,12 @@ func (s *Server) access(c *gin.Context) {
 		if call.account != nil {
 			attrs = append(attrs, slog.String("account", call.account.ID))
 		}
-		if c.Request.Context().Err() != nil {
+		if call.gone {
 			attrs = append(attrs, slog.Bool("gone", true))
 		}
 		if call.problem != nil {
 			attrs = append(attrs, slog.String("code", call.problem.code))
-			if call.problem.code == internalError && c.Request.Context().Err() == nil {
+			if call.problem.code == internalError && !call.gone {
 				level = slog.LevelError
 			}
 			if call.problem.code == internalError {

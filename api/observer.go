@@ -69,7 +69,7 @@ func (s *Server) answered(c *gin.Context, call *call) {
 	a := Answer{Route: c.FullPath(), Method: c.Request.Method, Status: c.Writer.Status(), Took: time.Since(call.start)}
 	switch {
 	case call.problem == nil:
-	case call.problem.code == internalError && c.Request.Context().Err() != nil && call.problem.reason == "":
+	case call.problem.code == internalError && call.gone && call.problem.reason == "":
 		a.Reason = gone
 	default:
 		a.Reason = call.problem.why()

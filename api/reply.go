@@ -29,6 +29,7 @@ func (s *Server) reply(c *gin.Context, status int, v any) {
 // way in which anything is answered.
 func (s *Server) send(c *gin.Context, status int, contentType string, content []byte) {
 	call := from(c)
+	call.gone = hasGone(c.Request.Context())
 	s.rateHeaders(c, call.decision)
 	c.Header("Cache-Control", "no-store")
 	c.Header("X-Content-Type-Options", "nosniff")
