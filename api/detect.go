@@ -169,11 +169,12 @@ func (s *Server) detectLater(c *gin.Context, f *form, t job.Task) {
 }
 
 // giveBack ends a submission that failed with err, and returns err with what
-// went wrong on the way. One for which there was no room was never accepted.
+// went wrong on the way. The day counts it all the same where its file is at fault,
+// or its client has left: to begin analyses and break them off must not be free.
 func (s *Server) giveBack(ctx context.Context, id string, err error) error {
-	end := s.opts.Accounts.Release
-	if _, ok := errors.AsType[*inference.SaturatedError](err); ok {
-		end = s.opts.Accounts.Withdraw
+	end := s.opts.Accounts.Withdraw
+	if _, ok := errors.AsType[*preprocess.Error](err); ok || hasGone(ctx) {
+		end = s.opts.Accounts.Release
 	}
 	return errors.Join(err, end(ctx, id))
 }

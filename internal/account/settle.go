@@ -161,7 +161,7 @@ func (l *Ledger) Fail(ctx context.Context, id, message string, also ...Step) err
 
 // Release takes a detection that is still processing out of the books: its
 // place is free again and nothing is left but its count for the day. It is how
-// a synchronous analysis ends that did not succeed. For a detection that is
+// a synchronous analysis ends whose file can't be judged, or whose client has gone. For a detection that is
 // complete, failed or unknown it does nothing, so that it can be deferred. It
 // does its work even when ctx is cancelled, and what the database does not take
 // is left to Retry.

@@ -9,9 +9,8 @@ import (
 	"deepfaked/internal/store"
 )
 
-// Withdraw is Release for a submission that was turned away after all, because
-// the service had no room for it: it was never accepted, so the day does not
-// count it either.
+// Withdraw is Release for a submission that the service failed, or turned away after
+// all because it had no room for it: the day does not count it either.
 func (l *Ledger) Withdraw(ctx context.Context, id string) error {
 	err := l.end(ctx, id, func(ctx context.Context, tx *store.Tx) error {
 		var account string

@@ -16,8 +16,8 @@ const (
 	Reserved  Event = "reserved"  // a place is held
 	Counted   Event = "counted"   // the detection is stored, and its place a scan
 	Failed    Event = "failed"    // a job has failed, and its place is free
-	Released  Event = "released"  // an analysis has failed, and its place is free
-	Withdrawn Event = "withdrawn" // there was no room for the analysis after all
+	Released  Event = "released"  // an analysis has failed by its file or its client, and its place is free
+	Withdrawn Event = "withdrawn" // an analysis has failed by the service, or there was no room for it after all
 	Exhausted Event = "exhausted" // refused: the allowance is used up
 	Daily     Event = "daily"     // refused: the daily limit is used up
 	Broken    Event = "error"     // the books could not be written
