@@ -121,6 +121,9 @@ func (r *formReader) parts(f *form, parts *multipart.Reader) error {
 // part takes in one field. Unknown ones are read and ignored.
 func (r *formReader) part(f *form, part *multipart.Part) error {
 	name := part.FormName()
+	if name == "" && !isReadable(part.Header.Get("Content-Disposition")) {
+		f.reject("The form is malformed: the header Content-Disposition of a part can't be read; write a quote in a file name as %%22.")
+	}
 	known := name == "file" || name == "async" || name == "media_type" || name == "sensitivity"
 	if !known || r.seen[name] {
 		if known {
@@ -134,6 +137,13 @@ func (r *formReader) part(f *form, part *multipart.Part) error {
 		return r.file(f, part)
 	}
 	return field(f, name, part)
+}
+
+// isReadable says that a part's Content-Disposition is absent or in its right form:
+// the name of one that is not is lost.
+func isReadable(disposition string) bool {
+	_, _, err := mime.ParseMediaType(disposition)
+	return disposition == "" || err == nil
 }
 
 // field reads a short value and sets it.
@@ -178,57 +188,6 @@ func (f *form) set(name, value string) {
 	}
 }
 
-// file spools the upload. Once it is over the limit, or there is no room for it, it
-// is only counted: what follows it in the form may still decide the answer.
-func (r *formReader) file(f *form, part *multipart.Part) error {
-	if part.FileName() == "" && isText(part.Header.Get("Content-Type")) {
-		f.reject("The field file holds text, not a file; with curl write -F file=@NAME.")
-		_, err := io.Copy(io.Discard, part)
-		return err
-	}
-	f.hasFile = true
-	upTo := io.LimitReader(part, r.fileBytes)
-	n, err := r.spooled(f, upTo)
-	if own, ok := errors.AsType[*ownError](err); ok {
-		f.failed = own
-		f.close()
-		if r.isFinal(f) {
-			return nil
-		}
-		_, err = io.Copy(io.Discard, upTo)
-	}
-	if f.bytes = n; err != nil {
-		return err
-	}
-	over, err := io.Copy(io.Discard, part)
-	if over > 0 {
-		f.bytes++
-		f.tooLarge = &problem{code: payloadTooLarge, message: fmt.Sprintf(
-			"The file is larger than the limit of %d bytes.", r.fileBytes)}
-	}
-	return err
-}
-
-// spooled writes src to a new file, where uploads are wanted, and returns how long it is.
-func (r *formReader) spooled(f *form, src io.Reader) (int64, error) {
-	if r.create == nil {
-		return io.Copy(io.Discard, src)
-	}
-	file, err := r.create()
-	if err != nil {
-		return 0, &ownError{err}
-	}
-	f.file = file
-	return io.Copy(&spoolWriter{file}, src)
-}
-
-// isText says that a part without a file name is an ordinary form value: it
-// has no type of its own, or that of text.
-func isText(contentType string) bool {
-	media, _, err := mime.ParseMediaType(contentType)
-	return contentType == "" || err != nil || media == "text/plain"
-}
-
 // note sorts an error that ended the reading into its class.
 func (f *form) note(err error) {
 	var own *ownError
@@ -248,24 +207,6 @@ func (f *form) note(err error) {
 	default:
 		f.reject("The form is malformed: it could not be read as multipart/form-data.")
 	}
-}
-
-// ownError marks what went wrong on our side: the spool, or that we stop.
-type ownError struct{ error }
-
-// Unwrap returns the cause.
-func (e *ownError) Unwrap() error { return e.error }
-
-// spoolWriter marks the errors of writing, to tell them from those of reading.
-type spoolWriter struct{ io.Writer }
-
-// Write implements io.Writer.
-func (w *spoolWriter) Write(p []byte) (int, error) {
-	n, err := w.Writer.Write(p)
-	if err != nil {
-		err = &ownError{err}
-	}
-	return n, err
 }
 
 // budgetReader bounds what is read for the headers of one part: mime/multipart

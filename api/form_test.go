@@ -50,6 +50,7 @@ var formCases = map[string]struct {
 	"empty form":                     {body: end, want: "no field file"},
 	"file as text":                   {body: text("file", "photo.jpg") + end, want: "file=@NAME"},
 	"file without name, with type":   {body: "--b\r\nContent-Disposition: form-data; name=\"file\"\r\nContent-Type: image/png\r\n\r\nabc\r\n" + end},
+	"quotes in the file's name":      {body: strings.Replace(upload("b"), `"x"`, `"my "best" photo.jpg"`, 1) + end, want: "a part can't be read"},
 	"two files":                      {body: upload("a") + upload("b") + end, want: "field file was sent more than once"},
 	"async twice":                    {body: text("async", "true") + upload("b") + text("async", "true") + end, want: "field async was sent more than once"},
 	"sensitivity twice":              {body: text("sensitivity", "strict") + text("sensitivity", "strict") + upload("b") + end, want: "field sensitivity was sent more than once"},
@@ -111,6 +112,40 @@ func TestForm(t *testing.T) {
 				t.Errorf("said %v, want %q", f.invalid, c.want)
 			}
 		})
+	}
+}
+
+// A file in a part without a file name, as Go's CreateFormField and Python's requests
+// with (None, file) send it, was refused as text unless its part had a type.
+func TestFormWithANamelessFile(t *testing.T) {
+	t.Parallel()
+	for content, want := range map[string]string{
+		"\x89PNG\r\n\x1a\n" + strings.Repeat("x", 900): "",
+		"RIFF\x24\x00\x00\x00WAVEfmt ":                 "",
+		"":                                             "is empty",
+		"photo.jpg":                                    "file=@NAME",
+	} {
+		f := newReader(t).read(t.Context(), boundary, strings.NewReader(text("file", content)+end))
+		err := f.verdict(account.Plan{Name: "pro", Async: true}, nil)
+		if want != "" {
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%q: %v, want %q", content, err, want)
+			}
+			f.close()
+			continue
+		}
+		if err != nil {
+			t.Errorf("%q: %v", content, err)
+			continue
+		}
+		r, err := f.file.Rewind()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := io.ReadAll(r); err != nil || string(got) != content || f.bytes != int64(len(content)) {
+			t.Errorf("kept %q of %q, %v", got, content, err)
+		}
+		f.close()
 	}
 }
 

@@ -6,8 +6,8 @@ import (
 	"io"
 )
 
-// sniffBytes is how much of the beginning of a file Sniff may look at.
-const sniffBytes = 4096
+// SniffBytes is how much of the beginning of a file Sniff may look at.
+const SniffBytes = 4096
 
 // inspect is all that is done to a file outside of the sandbox: the first bytes
 // against the list of formats, then the declared dimensions against the limits.
@@ -40,7 +40,7 @@ func inspect(f io.ReaderAt, size int64, declared Kind, limits Limits) (Format, e
 // begins with where they are longer than that, as those with a cover are. The
 // format is empty for a file of none.
 func recognise(f io.ReaderAt) (Format, error) {
-	head := make([]byte, sniffBytes)
+	head := make([]byte, SniffBytes)
 	n, err := f.ReadAt(head, 0)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return "", fmt.Errorf("read the file: %w", err)

@@ -2,7 +2,7 @@ package preprocess
 
 import "bytes"
 
-// Sniff recognises a file by its first bytes; 4 KiB are enough. It never looks
+// Sniff recognises a file by its first bytes; SniffBytes are enough. It never looks
 // at names or declared types.
 func Sniff(head []byte) (Format, bool) {
 	for _, s := range signatures() {

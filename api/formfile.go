@@ -1,0 +1,100 @@
+package api
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"mime/multipart"
+
+	"deepfaked/preprocess"
+)
+
+// file takes in the field file. What looks like an ordinary value may be a file all
+// the same, which its beginning tells.
+func (r *formReader) file(f *form, part *multipart.Part) error {
+	var content io.Reader = part
+	if part.FileName() == "" && isText(part.Header.Get("Content-Type")) {
+		head, err := headOf(part)
+		if err != nil {
+			return err
+		}
+		if _, known := preprocess.Sniff(head); !known && len(head) > 0 {
+			f.reject("The field file holds text, not a file; with curl write -F file=@NAME.")
+			_, err := io.Copy(io.Discard, part)
+			return err
+		}
+		content = io.MultiReader(bytes.NewReader(head), part)
+	}
+	return r.upload(f, content)
+}
+
+// upload spools the file. Once it is over the limit, or there is no room for it, it
+// is only counted: what follows it in the form may still decide the answer.
+func (r *formReader) upload(f *form, content io.Reader) error {
+	f.hasFile = true
+	upTo := io.LimitReader(content, r.fileBytes)
+	n, err := r.spooled(f, upTo)
+	if own, ok := errors.AsType[*ownError](err); ok {
+		f.failed = own
+		f.close()
+		if r.isFinal(f) {
+			return nil
+		}
+		_, err = io.Copy(io.Discard, upTo)
+	}
+	if f.bytes = n; err != nil {
+		return err
+	}
+	over, err := io.Copy(io.Discard, content)
+	if over > 0 {
+		f.bytes++
+		f.tooLarge = &problem{code: payloadTooLarge, message: fmt.Sprintf(
+			"The file is larger than the limit of %d bytes.", r.fileBytes)}
+	}
+	return err
+}
+
+// spooled writes src to a new file, where uploads are wanted, and returns how long it is.
+func (r *formReader) spooled(f *form, src io.Reader) (int64, error) {
+	if r.create == nil {
+		return io.Copy(io.Discard, src)
+	}
+	file, err := r.create()
+	if err != nil {
+		return 0, &ownError{err}
+	}
+	f.file = file
+	return io.Copy(&spoolWriter{file}, src)
+}
+
+// headOf reads as much of a part as tells what it is.
+func headOf(part io.Reader) ([]byte, error) {
+	return io.ReadAll(io.LimitReader(part, preprocess.SniffBytes))
+}
+
+// isText says that a part without a file name looks like an ordinary form value: it
+// has no type of its own, or that of text. Some clients send files so.
+func isText(contentType string) bool {
+	media, _, err := mime.ParseMediaType(contentType)
+	return contentType == "" || err != nil || media == "text/plain"
+}
+
+// ownError marks what went wrong on our side: the spool, or that we stop.
+type ownError struct{ error }
+
+// Unwrap returns the cause.
+func (e *ownError) Unwrap() error { return e.error }
+
+// spoolWriter marks the errors of writing, to tell them from those of reading.
+type spoolWriter struct{ io.Writer }
+
+// Write implements io.Writer.
+func (w *spoolWriter) Write(p []byte) (int, error) {
+	n, err := w.Writer.Write(p)
+	if err != nil {
+		err = &ownError{err}
+	}
+	return n, err
+}
