@@ -13,6 +13,7 @@ import (
 	"deepfaked/inference"
 	"deepfaked/internal/account"
 	"deepfaked/internal/job"
+	"deepfaked/internal/spool"
 	"deepfaked/preprocess"
 )
 
@@ -74,6 +75,10 @@ func (s *Server) receive(r *http.Request, call *call) (*form, error) {
 	defer leave()
 	call.body.limit = limit
 	form := s.formReader(call.account.Plan, exhausted).read(r.Context(), r.Header.Get("Content-Type"), call.body)
+	if errors.Is(form.failed, spool.ErrUsedUp) {
+		form.failed = &problem{code: rateLimited, reason: spoolFull, retryAfter: s.opts.UploadRetry,
+			message: "The service has as many uploads as it has room for."}
+	}
 	return form, form.verdict(call.account.Plan, quota)
 }
 

@@ -300,15 +300,16 @@ func TestTemporaryFiles(t *testing.T) {
 	}
 }
 
-// A full disk is ours to admit, and passes.
-func TestSpoolFull(t *testing.T) {
+// Decisions: service saturated. Uploads beyond the capacity of the spool were
+// answered 500, as if its disk were full, with no word of when to come back.
+func TestSpoolUsedUp(t *testing.T) {
 	t.Parallel()
-	s := setup(t, config{capacity: 5000, plans: tight(1)})
+	s := setup(t, config{capacity: 5000, plans: tight(1), api: func(o *api.Options) { o.UploadRetry = 9 * time.Second }})
 	key := s.key("pro")
 	a := s.detect(key, zeros(5001))
-	a.want(500, "internal_error")
-	if !strings.Contains(a.text("message"), "no room") {
-		t.Errorf("the message is %q", a.text("message"))
+	a.want(429, "rate_limited")
+	if a.body["retry_after"] != 9.0 || !strings.Contains(a.text("message"), "room for") {
+		t.Errorf("answered %s", a.raw)
 	}
 	// A file for which there was no room ended the reading, so that async was seen in
 	// front of it and not behind.
@@ -316,7 +317,7 @@ func TestSpoolFull(t *testing.T) {
 	s.detect(s.key("free"), zeros(5001), async()).want(402, "async_not_allowed")
 	s.detect(key, zeros(5000)).ok(200)
 	must(t, s.stop())
-	if !strings.Contains(s.logs.String(), "the spool is full") {
-		t.Errorf("the cause is not logged: %s", s.logs)
+	if failures := s.logs.at("ERROR"); failures != "" {
+		t.Errorf("it is logged as a failure of the service: %s", failures)
 	}
 }

@@ -26,7 +26,8 @@ func newFile(s *Spool, f *os.File) *File {
 	return &File{spool: s, file: f, hash: sha256.New()}
 }
 
-// Write appends p. The error wraps ErrFull when there is no room.
+// Write appends p. The error wraps ErrFull when there is no room, and ErrUsedUp when
+// that is for the capacity.
 func (f *File) Write(p []byte) (int, error) {
 	if err := f.claim(int64(len(p))); err != nil {
 		return 0, err
@@ -44,19 +45,31 @@ func (f *File) Write(p []byte) (int, error) {
 // claim books n bytes of the capacity before they are written.
 func (f *File) claim(n int64) error {
 	s := f.spool
-	used := s.bytes.Add(n) + s.parkedBytes.Load()
-	if s.capacity > 0 && used > s.capacity {
-		if err := s.recount(); err != nil {
-			s.bytes.Add(-n)
-			return err
+	if s.book(n) {
+		return nil
+	}
+	if err := s.recount(); err != nil {
+		return err
+	}
+	if s.book(n) {
+		return nil
+	}
+	_, used := s.Usage()
+	return fmt.Errorf("spool: %d bytes of %d are in use: %w", used, s.capacity, ErrUsedUp)
+}
+
+// book takes n bytes of the capacity, or none where they are not left: those of an
+// upload that is refused must not keep out another.
+func (s *Spool) book(n int64) bool {
+	for {
+		used := s.bytes.Load()
+		if s.capacity > 0 && used+n+s.parkedBytes.Load() > s.capacity {
+			return false
 		}
-		used = s.bytes.Load() + s.parkedBytes.Load()
+		if s.bytes.CompareAndSwap(used, used+n) {
+			return true
+		}
 	}
-	if s.capacity > 0 && used > s.capacity {
-		s.bytes.Add(-n)
-		return fmt.Errorf("spool: %d bytes of %d are in use: %w", used-n, s.capacity, ErrFull)
-	}
-	return nil
 }
 
 // Rewind puts the offset back to the start and returns the file to read from.

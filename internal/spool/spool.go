@@ -19,6 +19,10 @@ const prefix = "upload-"
 // the file system or its quota is. It passes as soon as other files are closed.
 var ErrFull = errors.New("the spool is full")
 
+// ErrUsedUp is the ErrFull of the capacity: uploads are more than the service takes
+// at once, and its disk is in order.
+var ErrUsedUp = fmt.Errorf("%w: its capacity is used up", ErrFull)
+
 // Spool makes upload files. It is safe for concurrent use.
 type Spool struct {
 	dir      string

@@ -82,6 +82,48 @@ func TestCapacityIsKeptAndRecovers(t *testing.T) {
 	}
 }
 
+// An upload that found no room booked what it had asked for while it looked again
+// for some, and another one that fitted was refused, too.
+func TestRefusedBytesAreNotBooked(t *testing.T) {
+	t.Parallel()
+	s := setup(t, 10)
+	large, small := create(t, s), create(t, s)
+	stop, stopped := make(chan struct{}), make(chan error)
+	go func() {
+		var err error
+		for {
+			select {
+			case <-stop:
+				stopped <- err
+				return
+			default:
+				_, err = large.Write(make([]byte, 11))
+			}
+		}
+	}()
+	refused := 0
+	for range 2000 {
+		if _, err := small.Write([]byte("x")); err != nil {
+			refused++
+		}
+		must(t, small.Close())
+		small = create(t, s)
+	}
+	close(stop)
+	if err := <-stopped; refused > 0 || !errors.Is(err, ErrUsedUp) || !errors.Is(err, ErrFull) {
+		t.Errorf("%d uploads that fit were refused beside one that was with %v", refused, err)
+	}
+}
+
+// create opens a file that is closed with the test.
+func create(t *testing.T, s *Spool) *File {
+	t.Helper()
+	f, err := s.Create()
+	must(t, err)
+	t.Cleanup(func() { _ = f.Close() })
+	return f
+}
+
 func TestNewRemovesWhatAKilledProcessLeft(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -100,7 +142,7 @@ func TestDiskFullIsErrFull(t *testing.T) {
 	t.Parallel()
 	for _, errno := range []unix.Errno{unix.ENOSPC, unix.EDQUOT} {
 		err := full(&os.PathError{Op: "write", Path: "x", Err: errno})
-		if !errors.Is(err, ErrFull) || !errors.Is(err, errno) {
+		if !errors.Is(err, ErrFull) || errors.Is(err, ErrUsedUp) || !errors.Is(err, errno) {
 			t.Errorf("%v: %v", errno, err)
 		}
 	}
