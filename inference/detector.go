@@ -64,6 +64,9 @@ func (d *Detector) Detect(ctx context.Context, req Request) (Result, error) {
 	if req.Sensitivity == "" {
 		req.Sensitivity = Balanced
 	}
+	if err := recognise(req); err != nil {
+		return Result{}, err
+	}
 	leave, err := d.gate.enter(ctx, req)
 	if err != nil {
 		return Result{}, err
@@ -93,6 +96,16 @@ func (d *Detector) Detect(ctx context.Context, req Request) (Result, error) {
 	}
 	clock.lap("judge")
 	return d.conclude(req, media, findings, clock.took)
+}
+
+// recognise refuses a file that is of no format: it need not wait for a place, and
+// takes none in the books.
+func recognise(req Request) error {
+	if req.File == nil {
+		return nil // which is the decoder's to say
+	}
+	_, err := preprocess.Recognise(req.File, req.Size)
+	return err
 }
 
 // conclude fuses the findings of all tasks and draws the line.

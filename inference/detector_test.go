@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -280,6 +281,32 @@ func TestDetectWithNothingToJudge(t *testing.T) {
 	var fault *preprocess.Error
 	if _, err := d.Detect(t.Context(), Request{}); !errors.As(err, &fault) || fault.Code != preprocess.UnsupportedMediaType {
 		t.Errorf("got %v, want unsupported_media_type: no score is invented", err)
+	}
+}
+
+// A file of no format was refused after its place in the books had been taken, so
+// that five texts used up the day of a photo.
+func TestDetectAdmitsNoFileOfNoFormat(t *testing.T) {
+	t.Parallel()
+	d := newTestDetector(t, media(preprocess.Image, []preprocess.Frame{grey(1, 0)}, nil), noFaces)
+	for content, admitted := range map[string]bool{"just some words": false, "": false, "\x89PNG\r\n\x1a\n": true} {
+		path := filepath.Join(t.TempDir(), "upload")
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		file, err := os.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer file.Close()
+		told := false
+		_, err = d.Detect(t.Context(), Request{
+			File: file, Size: int64(len(content)), Admitted: func() error { told = true; return nil },
+		})
+		var fault *preprocess.Error
+		if told != admitted || errors.As(err, &fault) == admitted {
+			t.Errorf("%q: admitted %v, %v", content, told, err)
+		}
 	}
 }
 

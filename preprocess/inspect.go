@@ -12,18 +12,9 @@ const SniffBytes = 4096
 // inspect is all that is done to a file outside of the sandbox: the first bytes
 // against the list of formats, then the declared dimensions against the limits.
 func inspect(f io.ReaderAt, size int64, declared Kind, limits Limits) (Format, error) {
-	if size <= 0 {
-		return "", &Error{Code: EmptyFile, Message: "The file is empty."}
-	}
-	format, err := recognise(f)
+	format, err := Recognise(f, size)
 	if err != nil {
 		return "", err
-	}
-	if format == "" {
-		return "", &Error{
-			Code:    UnsupportedMediaType,
-			Message: "The file is not of a known image, audio or video format.",
-		}
 	}
 	damage := checkHeader(f, size, format, limits)
 	var fault *Error
@@ -34,6 +25,22 @@ func inspect(f io.ReaderAt, size int64, declared Kind, limits Limits) (Format, e
 		return "", mismatch(declared, kind)
 	}
 	return format, damage
+}
+
+// Recognise finds the format of a file by its beginning, without a decoder. The error
+// is an *Error when it is of none, which a Pool would say of it too.
+func Recognise(f io.ReaderAt, size int64) (Format, error) {
+	if size <= 0 {
+		return "", &Error{Code: EmptyFile, Message: "The file is empty."}
+	}
+	format, err := recognise(f)
+	if err == nil && format == "" {
+		err = &Error{
+			Code:    UnsupportedMediaType,
+			Message: "The file is not of a known image, audio or video format.",
+		}
+	}
+	return format, err
 }
 
 // recognise sniffs at the beginning of the file, and behind the tags that it

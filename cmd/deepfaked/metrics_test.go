@@ -60,7 +60,8 @@ func TestMetrics(t *testing.T) { //nolint:paralleltest // one ONNX Runtime in a 
 
 	key := newKey(t, s.data, "watched", "starter")
 	s.detect(t, key, somePicture(t)).judged(t)
-	s.detect(t, key, []byte("no picture")).want(t, 415, "unsupported_media_type")
+	s.detect(t, key, []byte("no picture")).want(t, 415, "unsupported_media_type") // takes no place
+	s.detect(t, key, []byte("\x89PNG\r\n\x1a\n")).want(t, 415, "unsupported_media_type")
 	s.get(t, "", "/v1/usage").want(t, 401, "unauthorized")
 	s.get(t, "", "/secret/path").want(t, 404, "not_found")
 	done := s.begin(t.Context(), t, key, longFilm(t))
@@ -80,12 +81,12 @@ func TestMetrics(t *testing.T) { //nolint:paralleltest // one ONNX Runtime in a 
 		`deepfaked_http_requests_total{method="POST",route="/v1/detect",status="200"}`:               2,
 		`deepfaked_http_requests_total{method="POST",route="/v1/detect",status="202"}`:               1,
 		`deepfaked_http_requests_total{method="POST",route="/v1/detect",status="402"}`:               1,
-		`deepfaked_http_requests_total{method="POST",route="/v1/detect",status="415"}`:               1,
+		`deepfaked_http_requests_total{method="POST",route="/v1/detect",status="415"}`:               2,
 		`deepfaked_http_requests_total{method="GET",route="none",status="404"}`:                      1,
 		`deepfaked_http_request_duration_seconds_count{method="GET",route="/v1/usage",status="401"}`: 1,
 		`deepfaked_rejections_total{reason="unauthorized"}`:                                          1,
 		`deepfaked_rejections_total{reason="quota_exceeded"}`:                                        1,
-		`deepfaked_rejections_total{reason="unsupported_media_type"}`:                                1,
+		`deepfaked_rejections_total{reason="unsupported_media_type"}`:                                2,
 		`deepfaked_rejections_total{reason="rate_limited"}`:                                          0,
 		`deepfaked_quota_events_total{event="counted"}`:                                              3,
 		`deepfaked_quota_events_total{event="released"}`:                                             1,
