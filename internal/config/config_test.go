@@ -178,6 +178,26 @@ func TestLoadRefusesNumbersThatItWouldChange(t *testing.T) {
 	assert.Equal(t, want, c)
 }
 
+// What was wrong with a value was told in Go's types: "cannot unmarshal uint64 into
+// Go struct field Config.Deadline of type time.Duration".
+func TestLoadSaysWhatAValueMustBe(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"deadline: 5":                         "[1:11] deadline must be a duration such as 30s",
+		"limits: {duration: true}":            "[1:20] limits.duration must be a duration such as 30s",
+		"keep_uploads: yes":                   "[1:15] keep_uploads must be true or false",
+		"trusted_proxies: 10.0.0.1":           "[1:18] trusted_proxies must be a list such as [a, b]",
+		"inference: {devices: [0, a]}":        "[1:26] inference.devices[1] must be a whole number",
+		"listen: [a]":                         "[1:9] listen must be a text",
+		"prior: even":                         "[1:8] prior must be a number",
+		"jobs: 4":                             "[1:7] jobs must be a group of fields",
+		"jobs: {queue: 99999999999999999999}": "[1:15] jobs.queue must be a number of at most 64 bits",
+	} {
+		_, err := load(t, text)
+		assert.ErrorContains(t, err, want, text)
+	}
+}
+
 func TestLoadWithoutAFile(t *testing.T) {
 	t.Parallel()
 	_, err := Load(filepath.Join(t.TempDir(), "absent.yaml"))

@@ -74,7 +74,7 @@ func fieldsOf(body ast.Node) []*ast.MappingValueNode {
 // durations and sizes do: it is the first field that alone gives an error.
 func blame(body ast.Node, err error) error {
 	if placed, ok := errors.AsType[yaml.Error](err); ok && placed.GetToken() != nil {
-		return err
+		return worded(body, placed)
 	}
 	for _, field := range fieldsOf(body) {
 		if _, ok := field.Value.(ast.ScalarNode); !ok {
