@@ -132,8 +132,10 @@ func (l *Ledger) RevokeKey(ctx context.Context, keyOrID string) (KeyInfo, error)
 	}
 	var info KeyInfo
 	err := l.store.Write(ctx, func(tx *store.Tx) error {
-		if token != "" && !l.matches(ctx, tx, id, token) {
-			return ErrKeyNotFound
+		if token != "" {
+			if err := matches(ctx, tx, id, token); err != nil {
+				return err
+			}
 		}
 		_, err := tx.ExecContext(ctx, `UPDATE keys SET revoked_at = $1 WHERE id = $2 AND revoked_at IS NULL`,
 			micros(l.now()), id)
@@ -152,11 +154,14 @@ func (l *Ledger) RevokeKey(ctx context.Context, keyOrID string) (KeyInfo, error)
 	return info, nil
 }
 
-// matches reports whether token is the key stored under id.
-func (l *Ledger) matches(ctx context.Context, tx *store.Tx, id, token string) bool {
+// matches returns ErrKeyNotFound unless token is the key stored under id.
+func matches(ctx context.Context, tx *store.Tx, id, token string) error {
 	var stored []byte
 	err := tx.QueryRowContext(ctx, `SELECT hash FROM keys WHERE id = $1`, id).Scan(&stored)
-	return err == nil && subtle.ConstantTimeCompare(stored, hash(token)) == 1
+	if errors.Is(err, sql.ErrNoRows) || err == nil && subtle.ConstantTimeCompare(stored, hash(token)) != 1 {
+		return ErrKeyNotFound
+	}
+	return err
 }
 
 // ownerOf is what Authenticate reads.

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"deepfaked/internal/postgrestest"
+	"deepfaked/internal/store"
 )
 
 func TestCreateKey(t *testing.T) {
@@ -253,6 +254,27 @@ func testRevokeKeyRefuses(t *testing.T, fresh database) {
 	}
 	_, err = l.Authenticate(t.Context(), key.Token)
 	assert.NoError(t, err)
+}
+
+// Whatever the database said while a whole key was looked up, the operator read that
+// there was no such key, and it stayed valid.
+func TestRevokeKeyTellsWhatTheDatabaseSays(t *testing.T) {
+	t.Parallel()
+	onBoth(t, testRevokeKeyTellsWhatTheDatabaseSays)
+}
+
+func testRevokeKeyTellsWhatTheDatabaseSays(t *testing.T, fresh database) {
+	t.Helper()
+	l, _ := setup(t, fresh)
+	key, err := l.CreateKey(t.Context(), "ann", "pro")
+	require.NoError(t, err)
+	require.NoError(t, l.store.Write(t.Context(), func(tx *store.Tx) error {
+		_, err := tx.ExecContext(t.Context(), `ALTER TABLE keys RENAME COLUMN hash TO digest`)
+		return err
+	}))
+	_, err = l.RevokeKey(t.Context(), key.Token)
+	require.ErrorContains(t, err, "hash")
+	assert.NotErrorIs(t, err, ErrKeyNotFound)
 }
 
 func TestListKeys(t *testing.T) {
