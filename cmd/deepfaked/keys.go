@@ -93,6 +93,9 @@ func ledgerOptions(cfg config.Config) account.Options {
 }
 
 func (c *keysCreate) run(ctx context.Context, to streams) error {
+	if err := account.ValidateName(c.Account); err != nil {
+		return err // before there is a database
+	}
 	return withLedger(ctx, c.configFlags, c.booksFlags, true, func(l *account.Ledger) error {
 		key, err := l.CreateKey(ctx, c.Account, c.Plan)
 		if err != nil {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -77,6 +78,14 @@ func TestKeysOfNoService(t *testing.T) {
 	left, err := os.ReadDir(data)
 	require.NoError(t, err)
 	assert.Empty(t, left)
+}
+
+// TestKeysOfNoName: the name was refused once a folder and a database had been made.
+func TestKeysOfNoName(t *testing.T) {
+	t.Parallel()
+	data := filepath.Join(t.TempDir(), "data")
+	call(t, "keys", "create", "--data", data, "--account", "two words", "--plan", "pro").refused(t, exitFailed, "two words", "letters")
+	assert.NoDirExists(t, data)
 }
 
 // TestKeysAreStoredHashed looks for the secret in the database itself.

@@ -15,12 +15,20 @@ import (
 // shell, a log or an address.
 var accountName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._@+-]{0,63}$`)
 
+// ValidateName refuses what no account may be called.
+func ValidateName(account string) error {
+	if !accountName.MatchString(account) {
+		return fmt.Errorf("the account name %q must be 1 to 64 letters, digits and . _ @ + -, and begin with a letter or digit", account)
+	}
+	return nil
+}
+
 // CreateKey makes a key for the account named account, and the account when it
 // is new. An account can hold several keys; they share its quota. A plan other
 // than the account has is refused with a *PlanConflictError.
 func (l *Ledger) CreateKey(ctx context.Context, account, plan string) (Key, error) {
-	if !accountName.MatchString(account) {
-		return Key{}, fmt.Errorf("the account name %q must be 1 to 64 letters, digits and . _ @ + -, and begin with a letter or digit", account)
+	if err := ValidateName(account); err != nil {
+		return Key{}, err
 	}
 	if _, ok := l.plans[plan]; !ok {
 		return Key{}, fmt.Errorf("there is no plan %q", plan)
