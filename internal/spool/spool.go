@@ -3,6 +3,7 @@ package spool
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"sync"
@@ -73,7 +74,8 @@ func New(opts Options) (*Spool, error) {
 		return nil, fmt.Errorf("spool: list the folder: %w", err)
 	}
 	for _, name := range left {
-		if err := os.Remove(name); err != nil {
+		// A process that shares the folder may just have removed its own.
+		if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, fmt.Errorf("spool: remove a file left behind: %w", err)
 		}
 	}
@@ -116,7 +118,7 @@ func (s *Spool) open() (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := os.Remove(f.Name()); err != nil {
+	if err := os.Remove(f.Name()); err != nil && !errors.Is(err, fs.ErrNotExist) { // one that starts removes all
 		_ = f.Close()
 		return nil, err
 	}

@@ -138,6 +138,39 @@ func TestNewRemovesWhatAKilledProcessLeft(t *testing.T) {
 	}
 }
 
+// Where files have names for an instant, a process that started and one that took an
+// upload could both find the name gone, and failed.
+func TestNewBesideAnotherProcess(t *testing.T) {
+	t.Parallel()
+	s := setup(t, 0)
+	s.named.Store(true)
+	started := make(chan error, 1)
+	go func() {
+		var err error
+		for range 2000 {
+			if _, failed := New(Options{Dir: s.dir}); failed != nil {
+				err = failed
+			}
+		}
+		started <- err
+	}()
+	for {
+		select {
+		case err := <-started:
+			must(t, err)
+			return
+		default:
+		}
+		f, err := s.Create()
+		if err != nil {
+			t.Error(err)
+			must(t, <-started)
+			return
+		}
+		must(t, f.Close())
+	}
+}
+
 func TestDiskFullIsErrFull(t *testing.T) {
 	t.Parallel()
 	for _, errno := range []unix.Errno{unix.ENOSPC, unix.EDQUOT} {
