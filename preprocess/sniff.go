@@ -18,7 +18,7 @@ func Sniff(head []byte) (Format, bool) {
 	if adts(head) {
 		return AAC, true
 	}
-	if mpegAudio(head) {
+	if mpegAudio(head) || mpegAudioWithin(head) {
 		return MP3, true
 	}
 	return "", false

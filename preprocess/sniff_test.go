@@ -3,6 +3,7 @@ package preprocess_test
 import (
 	"bytes"
 	"encoding/binary"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -55,6 +56,8 @@ func known() map[string]struct {
 		"FLAC, two tags":  {"ID3\x04\x00\x00\x00\x00\x00\x00ID3\x04\x00\x00\x00\x00\x00\x00fLaC", preprocess.FLAC},
 		"MP3":             {mp3Frame() + mp3Frame(), preprocess.MP3},
 		"MP3, one frame":  {mp3Frame()[:100], preprocess.MP3},
+		"MP3, cut":        {mp3Frame()[100:] + strings.Repeat(mp3Frame(), 3), preprocess.MP3},
+		"MP3, zeros":      {strings.Repeat("\x00", 2000) + strings.Repeat(mp3Frame(), 3), preprocess.MP3},
 		"MP3 with a tag":  {"ID3\x04\x00\x00\x00\x00\x00\x0a" + strings.Repeat("\x00", 10) + mp3Frame(), preprocess.MP3},
 		"MP3, long tag":   {"ID3\x03\x00\x00\x00\x01\x00\x00TIT2", preprocess.MP3},
 		"AAC":             {adtsFrame() + adtsFrame(), preprocess.AAC},
@@ -113,6 +116,9 @@ func TestSniffRefuses(t *testing.T) {
 		"other EBML":             "\x1a\x45\xdf\xa3\x9f\x42\x82\x84nope",
 		"two bytes of MP3":       "\xff\xfb",
 		"MP3 sync in noise":      "\xff\xfb\x90\x00" + strings.Repeat("\x55", 1000),
+		"two frames in text":     "hello, world" + mp3Frame() + mp3Frame() + "hello, world",
+		"three unlike frames":    "hello, world" + mp3Frame() + strings.Replace(mp3Frame(), "\x90", "\x94", 1) + mp3Frame(),
+		"a cut JPEG":             strings.Repeat("\xff\x00\xff\xd0\xff\xe2\xff\xdb\x7f", 500),
 		"ADTS sync in noise":     "\xff\xf1\x50\x80\x02\x1f\xfc" + strings.Repeat("\x55", 1000),
 		"UTF-16 text":            "\xff\xfeh\x00e\x00l\x00l\x00o\x00",
 		"short ftyp":             "\x00\x00\x00\x08ftyp",
@@ -125,6 +131,22 @@ func TestSniffRefuses(t *testing.T) {
 				t.Fatalf("it is taken for %s", got)
 			}
 		})
+	}
+}
+
+// An MP3 need not begin on a frame; noise must not become one for that.
+func TestSniffTakesNoNoiseForMP3(t *testing.T) {
+	t.Parallel()
+	noise := rand.New(rand.NewPCG(1, 2))
+	head := make([]byte, preprocess.SniffBytes)
+	for range 5000 {
+		for i := range head {
+			head[i] = byte(noise.Uint32() | noise.Uint32()>>8&noise.Uint32()>>16) // many ones
+		}
+		head[0] = 0 // it begins as nothing
+		if got, ok := preprocess.Sniff(head); ok {
+			t.Fatalf("it is taken for %s", got)
+		}
 	}
 }
 

@@ -158,6 +158,25 @@ func TestCoverArtIsNotVideo(t *testing.T) {
 	}
 }
 
+// An MP3 that did not begin on a frame, because it was cut or zeros stood before it,
+// was of no known format, though every player plays it.
+func TestMP3FromWithin(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "x.mp3")
+	ffmpeg(t, "-f", "lavfi", "-i", toneSource(44100, "mono"), path)
+	whole := read(t, path)
+	for name, data := range map[string][]byte{"cut": whole[1000:], "zeros": append(make([]byte, 2000), whole[1000:]...)} {
+		if f, _ := preprocess.Sniff(data[:preprocess.SniffBytes]); f != preprocess.MP3 {
+			t.Errorf("%s: it is taken for %q", name, f)
+		}
+		d, err := decodeBytes(t, data, preprocess.MP3, testLimits())
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		wantTone(t, window(t, d.arena, 1), 0.5, 0.1)
+	}
+}
+
 // TestTagsBeforeSound: what the server recognises behind an ID3 tag is decoded
 // from behind it.
 func TestTagsBeforeSound(t *testing.T) {
