@@ -6,10 +6,9 @@ import pickle
 from pathlib import Path
 
 import cv2
-import judge
 import numpy as np
 
-from vision import card, export, gather
+from vision import card, export, gather, judge
 from vision.augment import cut, recompress, scale, tile_view, tone
 from vision.canonical import LONGEST, canonical, compress, overview, overview_factor, pad, shrink, tiles_of
 from vision.shortcuts import sharpness

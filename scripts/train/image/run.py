@@ -6,13 +6,11 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import data
-import judge
-import heads
-from vision import card, folds, pipeline
+from vision import card, folds, heads, judge, pipeline
 
 STUDY = pipeline.Study(
     name="deepfaked-image",
-    version="0.3.0",
+    version="0.3.1",
     task="image-synthesis",
     description="Judges a picture as a whole: a small network on the statistics of all blocks of MobileNetV2, trained on tiles and "
     "overviews of generated and of genuine pictures. About three times in four it ranks an unseen generator's picture above an "
@@ -21,7 +19,8 @@ STUDY = pipeline.Study(
     recipe="scripts/train/image",
     data=data,
     preprocessing={"tiles": data.TILES, "overview": True},
-    training={"heads": 2, "steps": 400, "batch": 256, "rate": 1e-3, "decay": 0.1, "dropout": (0.3, 0.5), "overviews": 0.4},
+    training={"heads": 2, "hidden": 128, "steps": 400, "batch": 256, "rate": 1e-3, "decay": 0.1, "dropout": (0.3, 0.5), "overviews": 0.4},
+    narrow=(2,),
     seed=0,
     groups=folds.repositories,
     train=heads.train,

@@ -5,16 +5,15 @@ import unittest
 from pathlib import Path
 from types import SimpleNamespace
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
+sys.path[:0] = [str(Path(__file__).resolve().parent), str(Path(__file__).resolve().parents[1])]
 
-import judge
 import numpy as np
 import torch
-import heads
 
+from vision import heads, judge
 from vision.canonical import overview, overview_factor
 
-OPTIONS = {"heads": 2, "steps": 60, "batch": 64, "rate": 1e-2, "decay": 0.1, "dropout": (0.1, 0.1), "overviews": 0.4}
+OPTIONS = {"heads": 2, "hidden": 128, "steps": 60, "batch": 64, "rate": 1e-2, "decay": 0.1, "dropout": (0.1, 0.1), "overviews": 0.4}
 
 
 def pictures(count, random):
@@ -39,11 +38,11 @@ class Heads(unittest.TestCase):
 
     def test_several_say_their_mean(self):
         torch.manual_seed(0)
-        heads = [judge.Head(torch.zeros(6), torch.ones(6), 5).eval() for _ in range(3)]
+        several = [judge.Head(torch.zeros(6), torch.ones(6), 5).eval() for _ in range(3)]
         x = torch.randn(4, 6)
         with torch.no_grad():
-            expected = sum(h(x) for h in heads) / 3
-            torch.testing.assert_close(judge.together(heads)(x), expected)
+            expected = sum(h(x) for h in several) / 3
+            torch.testing.assert_close(judge.together(several)(x), expected)
 
 
 class Overviews(unittest.TestCase):

@@ -14,13 +14,13 @@ FOLDS = 5
 def score_fold(study, plain, items, features, fold, unseen, work):
     """The scores of one fold by a model trained on the others, and the CPU minutes that took.
 
-    The model saw no repository of what it scores and, with unseen, no generator and no
-    source of that name either; then its graph is kept in work.
+    The model saw no repository of what it scores and, with unseen, nothing that shares
+    a generator or source with it either; then its graph is kept in work.
     """
     begun, fold_of = time.process_time(), folds(items, FOLDS, study.groups)
     left = np.array([k for k in np.flatnonzero(fold_of == fold) if items[k].judged])
     known = inside(items, fold_of, fold) if unseen else np.flatnonzero(fold_of != fold)
-    head = study.train([items[k] for k in known], [features[k] for k in known], study.training, study.seed + 1 + fold)
+    head = export.rounded(study.train([items[k] for k in known], [features[k] for k in known], study.training, study.seed + 1 + fold), study.narrow)
     scores = np.array([study.data.score_rows(lambda rows: study.judged(head, rows), features[k]) for k in left])
     if unseen:
         export.export(study.model(plain, head), study.kept(work, f"fold{fold}.onnx"), study.data.SIZE)

@@ -36,23 +36,57 @@ def export(detector, path, size):
     onnx.checker.check_model(str(path), full_check=True)
 
 
-def rounded(detector):
+def in_bytes(shape, narrow):
+    """Whether compact() keeps a large weight in 8 bits: a matrix (2 dimensions) or a 1×1 convolution (4), where narrow says so."""
+    return len(shape) in narrow and all(side == 1 for side in shape[2:])
+
+
+def scaled(values):
+    """Weights as 8-bit integers, symmetric, and the scale of each output channel, which comes first: their product is the weight."""
+    scale = np.abs(values).max(tuple(range(1, values.ndim)), keepdims=True).astype(np.float32) / 127
+    scale[scale == 0] = 1
+    return np.rint(values / scale).astype(np.int8), scale
+
+
+def rounded(detector, narrow=()):
     """Rounds what compact() makes smaller, in place, so that the file holds just what is run."""
     for values in detector.state_dict().values():
-        if values.numel() > LARGE:
+        if values.numel() > LARGE and in_bytes(values.shape, narrow):
+            whole, scale = scaled(values.numpy())
+            values.copy_(torch.from_numpy(whole * scale))
+        elif values.numel() > LARGE:
             values.copy_(values.half().float())
     return detector
 
 
-def compact(path):
-    """Keeps large weights in 16 bits, from which ONNX Runtime makes 32 when it loads the graph."""
+def compact(path, narrow=()):
+    """Keeps large weights in 16 bits, and those that in_bytes() names in 8; ONNX Runtime makes 32 of them when it loads the graph.
+
+    Plain casts and products of constants do that: ONNX Runtime has no 8-bit operations to put in their place,
+    as it has for DequantizeLinear, and folds them.
+    """
     model = onnx.load(path)
     for tensor in list(model.graph.initializer):
         if tensor.data_type == onnx.TensorProto.FLOAT and np.prod(tensor.dims) > LARGE:
-            values, name = onnx.numpy_helper.to_array(tensor).astype(np.float16), tensor.name
-            tensor.CopyFrom(onnx.numpy_helper.from_array(values, name + "_half"))
-            model.graph.node.insert(0, onnx.helper.make_node("Cast", [name + "_half"], [name], to=onnx.TensorProto.FLOAT))
+            values = onnx.numpy_helper.to_array(tensor)
+            (in_8_bits if in_bytes(values.shape, narrow) else in_16_bits)(model.graph, tensor, values)
     onnx.save(model, path)
+
+
+def in_16_bits(graph, tensor, values):
+    """Keeps one weight in 16 bits."""
+    name = tensor.name
+    tensor.CopyFrom(onnx.numpy_helper.from_array(values.astype(np.float16), name + "_half"))
+    graph.node.insert(0, onnx.helper.make_node("Cast", [name + "_half"], [name], to=onnx.TensorProto.FLOAT))
+
+
+def in_8_bits(graph, tensor, values):
+    """Keeps one weight in 8 bits, and the scales of its channels."""
+    (whole, scale), name = scaled(values), tensor.name
+    tensor.CopyFrom(onnx.numpy_helper.from_array(whole, name + "_byte"))
+    graph.initializer.append(onnx.numpy_helper.from_array(scale, name + "_scale"))
+    graph.node.insert(0, onnx.helper.make_node("Mul", [name + "_whole", name + "_scale"], [name]))
+    graph.node.insert(0, onnx.helper.make_node("Cast", [name + "_byte"], [name + "_whole"], to=onnx.TensorProto.FLOAT))
 
 
 def session(path):

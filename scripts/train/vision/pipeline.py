@@ -1,7 +1,7 @@
 """Train, measure, export: the way from pictures and their statistics to a model folder.
 
 A Study says what is special to the model; its data is a module with SIZE,
-score, score_rows, check_row and seen.
+score_rows, check_row and seen, and score where it has a variant.
 """
 
 import json
@@ -16,8 +16,8 @@ import numpy as np
 from vision import card, crossval, export, figures, reduced, report, shortcuts
 from vision.folds import folds
 
-UNSEEN = "repositories and generators left out, five folds"
-KNOWN = "repositories left out, their generators known from others, five folds"
+UNSEEN = "repositories and {} left out, five folds"
+KNOWN = "repositories left out, their {} known from others, five folds"
 CONDITIONS = ("clean", "JPEG q60 at no more than 768 pixels")
 
 
@@ -38,6 +38,12 @@ class Study:
     train: Callable  # items, their statistics, options and a seed to a head
     judged: Callable  # a head and rows of statistics to log-odds
     model: Callable  # the untouched network and a head to what is served
+    narrow: tuple = ()  # dimensions of the weights that the file keeps in 8 bits
+    variant: bool = True  # whether the model is also written with convolutions in 8 bits
+    made_by: str = "generators"  # what fakes are made by
+    apart: str = "any generator or source of that name"  # what the models of the folds have not seen either
+    further: Callable = lambda *_: []  # of scored items, what cross_validate says, calibration and work folder, to more measurements
+    tables: Callable = lambda *_: ""  # of options, scored items, scores and what measure says, to more of RESULTS.md
     folds: tuple = tuple(range(crossval.FOLDS))
 
     def kept(self, work, suffix):
@@ -72,7 +78,7 @@ def shortcut_rows(study, items):
     return rows
 
 
-def measure(study, items, scored, result, known):
+def measure(study, items, scored, result, known, work):
     """Calibration, operating points and measurements from the out-of-fold scores of unseen generators."""
     labels, repositories = np.array([i.fake for i in scored]), np.array([i.repository for i in scored])
     twice, names = np.tile(labels, 2), np.tile(repositories, 2)
@@ -80,42 +86,44 @@ def measure(study, items, scored, result, known):
     calibration = figures.calibrate(twice, both, names)
     calibration["limits"] = figures.limits(labels, result["scores"], repositories, calibration)
     points = figures.operating_points(twice, figures.probability(calibration, both), names)
-    rows = figures.by_condition(scored, result["scores"], calibration, UNSEEN, CONDITIONS)
-    rows += figures.by_condition(scored, known["scores"], calibration, KNOWN, CONDITIONS)
+    rows = figures.by_condition(scored, result["scores"], calibration, UNSEEN.format(study.made_by), CONDITIONS)
+    rows += figures.by_condition(scored, known["scores"], calibration, KNOWN.format(study.made_by), CONDITIONS)
+    rows += study.further(scored, result, calibration, work)
     rows += shortcut_rows(study, items)
     return calibration, points, rows
 
 
-def write_report(study, path, scored, result, measured, bytewise):
-    """RESULTS.md; bytewise holds what was measured in 8 bits, and the scores."""
+def write_report(study, options, scored, result, known, measured, bytewise):
+    """RESULTS.md; bytewise holds what was measured of the variant, and the scores, where there is one."""
     calibration, points, rows = measured
     chances = figures.probability(calibration, result["scores"])
     conditions = f"Two figures in a cell: {CONDITIONS[0]} / {CONDITIONS[1]}."
-    text = report.HEADER.format(title=f"{study.name} {study.version}: what was measured", conditions=conditions)
+    text = report.HEADER.format(title=f"{study.name} {study.version}: what was measured", apart=study.apart, conditions=conditions)
     text += report.measurements(rows) + "\n" + report.points(points) + "\n" + report.claims(calibration)
     text += "\n## Fake\n\n" + report.per_source(scored, chances, points, 1)
     text += "\n## Genuine\n\n" + report.per_source(scored, chances, points, 0)
     text += "\n## Folds\n\n" + report.per_fold(scored, result["folds"], result["scores"])
-    both = {"32 bits": (rows[: len(CONDITIONS)], result["scores"]), "8 bits": bytewise}
-    text += reduced.table(scored, calibration, points["balanced"]["threshold"], both)
-    path.write_text(text)
+    if bytewise:
+        both = {"32 bits": (rows[: len(CONDITIONS)], result["scores"]), "8 bits": bytewise}
+        text += reduced.table(scored, calibration, points["balanced"]["threshold"], both)
+    text += study.tables(options, scored, result["scores"], measured) + table_of_known(study, scored, known, measured)
+    (options.report or Path(study.data.__file__).with_name("RESULTS.md")).write_text(text)
 
 
 def write_model(study, folder, model, items, measured, bytewise, training):
-    """model.onnx, checked on twenty real inputs, the same in 8 bits, and card.json."""
+    """model.onnx, checked on twenty real inputs, its variant, and card.json."""
     folder.mkdir(parents=True, exist_ok=True)
     size = study.data.SIZE
-    export.export(export.rounded(model), folder / "model.onnx", size)
+    export.export(export.rounded(model, study.narrow), folder / "model.onnx", size)
     judged = [i for i in items if i.judged]
     rows = np.stack([study.data.check_row(judged[k]) for k in np.linspace(0, len(judged) - 1, 20).astype(int)])
     export.verify(model, folder / "model.onnx", rows)
     calibration, points, rows = measured
-    variant = reduced.write(study, folder, items, bytewise)
-    export.compact(folder / "model.onnx")
+    variants = {"variants": [reduced.write(study, folder, items, bytewise[0])]} if bytewise else {}
+    export.compact(folder / "model.onnx", study.narrow)
     card.write(folder, size, {
         "name": study.name, "version": study.version, "task": study.task, "description": study.description,
-        "variants": [variant],
-        "preprocessing": study.preprocessing, "calibration": calibration, "operating_points": points, "measured": rows,
+        **variants, "preprocessing": study.preprocessing, "calibration": calibration, "operating_points": points, "measured": rows,
         "training": {"recipe": study.recipe, "seed": study.seed, **training},
     })
 
@@ -137,30 +145,33 @@ def run(study, options, plain, pictures):
     minutes = (time.process_time() - begun) / 60
     scored, result = cross_validate(study, plain, items, features, options.work)
     _, known = cross_validate(study, plain, items, features, options.work, unseen=False)
-    measured = measure(study, items, scored, result, known)
+    measured = measure(study, items, scored, result, known, options.work)
     keep_scores(study, options.work, scored, result, measured[0])
-    own = reduced.scores(study, items, options.work)
-    bytewise = figures.by_condition(scored, own, measured[0], UNSEEN, CONDITIONS)
+    bytewise = reduced_too(study, items, scored, measured[0], options.work) if study.variant else None
     training = {
         "cpu_minutes": round(minutes + float(result["minutes"]), 1), "started_from": card.START,
         "sources": study.data.gather.sources(items), "held_out_dropped": dropped,
     }
     write_model(study, options.out, study.model(plain, head), items, measured, bytewise, training)
-    path = options.report or Path(study.data.__file__).with_name("RESULTS.md")
-    write_report(study, path, scored, result, measured, (bytewise, own))
-    write_known(path, scored, known, measured)
+    write_report(study, options, scored, result, known, measured, bytewise)
     print(report.measurements(measured[2]), report.points(measured[1]), sep="\n")
 
 
-def write_known(path, scored, known, measured):
-    """Adds to RESULTS.md what is found when the generators are known from other repositories."""
+def reduced_too(study, items, scored, calibration, work):
+    """What is measured of the variant, and its out-of-fold scores."""
+    own = reduced.scores(study, items, work)
+    return figures.by_condition(scored, own, calibration, UNSEEN.format(study.made_by), CONDITIONS), own
+
+
+def table_of_known(study, scored, known, measured):
+    """What is found when the generators or methods are known from other repositories."""
     calibration, points, _ = measured
     chances = figures.probability(calibration, known["scores"])
     fake, genuine = np.array([i.fake == 1 for i in scored]), np.array([i.fake == 0 for i in scored])
-    lines = ["\n## Generators known from other repositories\n\nShares called fake at the thresholds above.\n\n"
-             "| level | genuine | generated |\n|---|---|---|"]
+    lines = [f"\n## {study.made_by.capitalize()} known from other repositories\n\nShares called fake at the thresholds above.\n\n"
+             "| level | genuine | fake |\n|---|---|---|"]
     for name, point in points.items():
         called = chances >= point["threshold"]
         cells = [" / ".join(f"{share:.2f}" for share in called[own].mean(0)) for own in (genuine, fake)]
         lines.append(f"| {name} | {cells[0]} | {cells[1]} |")
-    path.write_text(path.read_text() + "\n".join(lines) + "\n")
+    return "\n".join(lines) + "\n"

@@ -6,7 +6,7 @@ from sklearn.metrics import roc_auc_score
 HEADER = """# {title}
 
 Written by `run.py`. Every score is out of fold: the model that gave it had seen neither the repository
-nor any generator or source of that name. {conditions}
+nor {apart}. {conditions}
 
 """
 

@@ -10,8 +10,8 @@ import onnxruntime
 import torch
 
 from vision.backbone import Backbone, Convolution
-from vision.detector import statistics
-from vision.export import compact
+from vision.export import compact, rounded
+from vision.judge import statistics
 
 
 class Pooled(torch.nn.Module):
@@ -61,6 +61,30 @@ class ExportTest(unittest.TestCase):
         net.weight.data = net.weight.data.half().float()
         with torch.no_grad():
             np.testing.assert_allclose(found, net(rows).numpy(), atol=1e-5)
+
+    def test_compact_bytes_are_what_is_run(self):
+        """Matrices and 1×1 convolutions in 8 bits run as they were rounded, others in 16, and nothing is left to do for a row."""
+        torch.manual_seed(3)
+        net = torch.nn.Sequential(torch.nn.Conv2d(8, 16, 3), torch.nn.Conv2d(16, 80, 1), torch.nn.Flatten(), torch.nn.Linear(720, 4)).eval()
+        rows = torch.randn(2, 8, 5, 5, generator=torch.Generator().manual_seed(4))
+        net[1].weight.data[5] = 0
+        plain = [layer.weight.data.clone() for layer in (net[0], net[1], net[3])]
+        with torch.no_grad(), tempfile.TemporaryDirectory() as folder:
+            expected = rounded(net, (2, 4))(rows).numpy()
+            path = Path(folder, "net.onnx")
+            torch.onnx.export(net, (rows,), str(path), opset_version=17, input_names=["x"], dynamo=False)
+            compact(path, (2, 4))
+            kinds = {i.name: i.data_type for i in onnx.load(path).graph.initializer if i.name.endswith(("_byte", "_half"))}
+            options = onnxruntime.SessionOptions()
+            options.optimized_model_filepath = str(Path(folder, "optimised.onnx"))
+            found = onnxruntime.InferenceSession(str(path), options).run(None, {"x": rows.numpy()})[0]
+            left = {n.op_type for n in onnx.load(options.optimized_model_filepath).graph.node}
+        self.assertEqual(kinds, {"0.weight_half": onnx.TensorProto.FLOAT16, "1.weight_byte": onnx.TensorProto.INT8, "3.weight_byte": onnx.TensorProto.INT8})
+        self.assertFalse(left & {"Cast", "Mul"})
+        np.testing.assert_allclose(found, expected, atol=1e-5)
+        for layer, before in zip((net[0], net[1], net[3]), plain):
+            step = before.abs().amax(tuple(range(1, before.ndim)), keepdim=True) / 254
+            self.assertTrue(((layer.weight - before).abs() <= step + 1e-6).all())
 
 
 if __name__ == "__main__":

@@ -1,17 +1,17 @@
 """Trains heads on statistics, and judges statistics by them."""
 
-import judge
 import numpy as np
 import torch
 import torch.nn.functional as F
 
+from vision import judge
 from vision.folds import sampling_weights
 
 SCALED = 20_000  # rows that the statistics' means and deviations are of
 
 
 class Rows:
-    """The training rows of pictures, drawn by the pictures' weights; statistics are float16."""
+    """The training rows of pictures or faces, drawn by their weights; statistics are float16."""
 
     def __init__(self, items, features, overviews):
         """features has the statistics of each item by the kind of row; overviews is their share of the draws."""
@@ -43,7 +43,7 @@ def train(items, features, options, seed):
 def one(rows, mean, deviation, options, seed):
     """One head: AdamW, a warm start, a cosine's end."""
     torch.manual_seed(seed)
-    random, net = np.random.RandomState(seed), judge.Head(mean, deviation).train()
+    random, net = np.random.RandomState(seed), judge.Head(mean, deviation, options["hidden"]).train()
     optimiser = torch.optim.AdamW(net.parameters(), weight_decay=options["decay"])
     for step in range(options["steps"]):
         for group in optimiser.param_groups:

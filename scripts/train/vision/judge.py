@@ -1,18 +1,23 @@
-"""The picture model: statistics of the maps of an untouched MobileNetV2, judged by a small network."""
+"""The network of the picture and the face model: statistics of the maps of an untouched MobileNetV2, judged by a small one."""
 
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
 
 from vision.backbone import build
-from vision.detector import statistics
 
 DEPTH = 61  # layers of the backbone; the last one, which is the widest, adds nothing
 # The output of every block: textures in the first of them, things in the last.
 TAPS = (2, 4, 5, 9, 12, 16, 20, 23, 27, 31, 35, 38, 42, 46, 49, 53, 57, 60)
 WIDTH = 3200  # statistics of a row
-HIDDEN = 128
 FAR = 4.0  # deviations from the mean beyond which a statistic counts no further
+
+
+def statistics(maps):
+    """Mean and deviation of each channel, N×2C, by pooling, for which ONNX Runtime leaves maps in the layout of convolutions."""
+    mean = F.adaptive_avg_pool2d(maps, 1).flatten(1)
+    variance = F.adaptive_avg_pool2d(maps * maps, 1).flatten(1) - mean.square()
+    return torch.cat([mean, torch.sqrt(variance.clamp(min=0) + 1e-4)], 1)
 
 
 class Statistics(nn.Module):
@@ -32,7 +37,7 @@ class Statistics(nn.Module):
 class Head(nn.Module):
     """N×D statistics to N log-odds: brought to one scale, one hidden layer."""
 
-    def __init__(self, mean, deviation, hidden=HIDDEN):
+    def __init__(self, mean, deviation, hidden):
         super().__init__()
         self.register_buffer("mean", mean)
         self.register_buffer("inverse", 1 / deviation)
