@@ -212,7 +212,7 @@ func BenchmarkOverheadAtLowLoad(b *testing.B) {
 	b.ReportMetric(0, "ns/op") // of all together: it says nothing
 }
 
-// BenchmarkLightModel is how long a row of 77 kB takes with the built-in face
+// BenchmarkLightModel is how long a row of 151 kB takes with the built-in face
 // model: in a loop (loop-p50-us), in a handler that does nothing but Run
 // (handler-p50-us) and through the scheduler as well (service-p50-us). Between two
 // messages the model runs, and the machine's other threads fall asleep: that a

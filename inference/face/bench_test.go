@@ -13,7 +13,7 @@ func BenchmarkCrop(b *testing.B) {
 		b.Run(fmt.Sprintf("face%d", side), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				Crop(frame, box, 1.3, 160)
+				Crop(frame, box, 1.3, 224)
 			}
 		})
 	}

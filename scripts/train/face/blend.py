@@ -1,8 +1,7 @@
-"""Self-blended faces (Shiohara and Yamasaki, CVPR 2022), and faces blended into one another.
+"""Self-blended faces (Shiohara and Yamasaki, CVPR 2022).
 
 A face is blended with a slightly changed copy of itself: what is left is the
-trace of blending alone, with no generator's style. Some are blended with
-another face laid over it by its landmarks, as composites and swaps are.
+trace of blending alone, with no generator's style.
 """
 
 import cv2
@@ -50,39 +49,6 @@ def shift(pixels, marks, random):
     matrix[:, 2] += random.uniform(-0.07, 0.07, 2) * length
     size = (pixels.shape[1], pixels.shape[0])
     return cv2.warpAffine(pixels, matrix, size, flags=cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
-
-
-def laid_over(other, marks, pixels, target, random):
-    """Another face, with its landmarks, moved onto the target's landmarks and mostly brought to its colours."""
-    matrix = np.linalg.lstsq(np.column_stack([marks, np.ones(5)]), target, rcond=None)[0].T
-    size = (pixels.shape[1], pixels.shape[0])
-    moved = cv2.warpAffine(other, matrix, size, flags=cv2.INTER_LINEAR, borderMode=cv2.BORDER_REFLECT_101).astype(np.float32)
-    low, high = np.floor(target.min(0)).astype(int).clip(0), np.ceil(target.max(0)).astype(int) + 1
-    part, own = (v[low[1] : high[1], low[0] : high[0]].astype(np.float32) for v in (moved, pixels))
-    mean, goal = part.mean((0, 1)), own.mean((0, 1))
-    gain = np.clip(own.std((0, 1)) / (part.std((0, 1)) + 1e-3), 0.6, 1.6)
-    strength = np.float32(random.choice([0.7, 1.0, 1.0]))
-    matched = (moved - mean) * (1 + strength * (gain - 1)) + mean + strength * (goal - mean)
-    return np.clip(matched, 0, 255).astype(np.uint8)
-
-
-def twins(pixels, marks, random, other=None):
-    """A genuine picture and its blended twin; marks are eyes, nose and mouth corners, 5×2.
-
-    Either the inserted copy or the picture it goes into is restyled; where it
-    is the picture, the genuine twin is restyled alike, so that nothing but the
-    blend tells the two apart. other is another face, as (pixels, marks).
-    """
-    outer = inner = pixels
-    if random.rand() < 0.5:
-        inner = restyle(pixels, random)
-    else:
-        outer = restyle(pixels, random)
-    foreign = laid_over(*other, outer, marks, random) if other else None
-    inner = shift(inner, marks, random) if foreign is None else foreign
-    mask = blending_mask(pixels.shape, marks, random)[:, :, None]
-    mixed = outer + (inner.astype(np.float32) - outer) * mask
-    return outer, np.clip(mixed + 0.5, 0, 255).astype(np.uint8)
 
 
 def self_blend(pixels, marks, random):

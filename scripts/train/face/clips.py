@@ -13,7 +13,7 @@ from data import FRAMES, SIZE, SMALLEST, face_crop
 
 SHARED = "H.264 CRF 32 at no more than 768 pixels"
 LONGEST = 768  # pixels
-LEAST = 4  # frames with a face; clips with fewer are left out
+LEAST = 3  # frames with a face; clips with fewer are left out
 
 
 def together(items):
@@ -39,14 +39,16 @@ def shared_crops(path, detector):
     """The largest face of each frame of a clip after encoding, found anew as the service would."""
     found = [(frame, detector.largest(frame)) for frame in encoded(path)]
     least = SMALLEST * LONGEST / 1280
-    return np.array([face_crop(frame, face, SIZE) for frame, face in found if face and max(face[2:4]) >= least])
+    return np.array([face_crop(frame, face, SIZE) for frame, face in found if face and max(face[2:4]) >= least], np.uint8)
 
 
-def keep_shared(found, folder, detector):
-    """Keeps the crops of every clip after encoding; returns the file of each, in the order of found."""
-    files = []
-    for path in found:
-        files.append(Path(folder, f"clip-{hashlib.sha256(path.encode()).hexdigest()[:16]}.npy"))
-        if not files[-1].exists():
-            np.save(files[-1], shared_crops(path, detector))
-    return files
+def file_of(path, work):
+    """Where the crops of a clip after encoding are kept."""
+    return Path(work, "face-base", f"clip-{hashlib.sha256(path.encode()).hexdigest()[:16]}.npy")
+
+
+def keep_shared(items, work, detector):
+    """Keeps the crops of every clip after encoding."""
+    for path in together(items):
+        if not file_of(path, work).exists():
+            np.save(file_of(path, work), shared_crops(path, detector))

@@ -55,8 +55,8 @@ def main():
     parser.add_argument("folders", nargs="+", type=Path)
     options = parser.parse_args()
     card.one_thread()
-    _, judged, _ = pickle.loads((options.work / "face.pickle").read_bytes())
-    judged = [i for i in judged if i.label.startswith("face")]
+    stored, _ = pickle.loads(data.kept(options.work).read_bytes())
+    judged = [i for i in stored if i.label.startswith("face")]
     others = [Other(folder) for folder in options.folders]
     scores, bases = {other.name: [] for other in others}, []
     for item, pictures in seen_again(judged, YuNet(options.weights / data.DETECTOR)):

@@ -1,4 +1,4 @@
-"""Faces for face-manipulation: gathering, what is reserved, crops, scoring."""
+"""Faces for face-manipulation: gathering, crops, statistics, scoring."""
 
 import copy
 import hashlib
@@ -10,41 +10,72 @@ import numpy as np
 
 from blend import self_blend
 from detect import YuNet
-from vision import gather
+from vision import card, export, gather, judge
 from vision.canonical import LONGEST, canonical, compress, shrink
 from vision.shortcuts import sharpness
 
-SIZE = 160  # pixels, side of the crop the model takes
+NAME = "deepfaked-face"
+SIZE = 224  # pixels, side of the crop the model takes
+NARROW = (2, 4)  # dimensions of the weights that are kept in 8 bits: of the head's, and of 1×1 convolutions
 MARGIN = 1.3  # side of the crop over the longer side of the face box
 SMALLEST = 56  # pixels; smaller faces are left out
-LARGEST = 220  # pixels; larger ones are kept reduced to this for training
-REACH = 1.0  # what is kept around a face for training, from its centre, in longer sides of its box
-FRAMES = 16  # of a clip
-FACES = 3  # of a picture, for training
-MOST = 120  # pictures of a repository's source
+FRAMES = 4  # of a clip
+MOST = 40  # pictures of a repository's method or source
+CLIPS = 12  # clips of the same
 GENERATED = 12  # pictures of a generator in a repository, to see what becomes of faces that are drawn altogether
 ALIKE = 40  # bits of 256; faces that differ in no more are one
 DETECTOR = "yunet/yunet_n_dynamic.onnx"
 ARCHIVES = ("images2", "images", "faces", "video")
 BLENDED = "self-blended"
 WHOLE = ("stylegan2", "stylegan2-finetuned", "gan-face-mixed")  # generated altogether
-JUDGED = 40  # pictures of a method in a repository that are judged
 PAINTED = ("paintings by people",)
+# Parts of names, each with the method that they are of: versions, settings and sets too near to count as unseen.
+FAMILIES = {
+    "ff-": "ff", "ff+": "ff", "gan-face": "stylegan", **{name: name for name in (
+        "photoshop", "stylegan", "dfdc", "deepfacelab", "simswap", "wav2lip", "sadtalker", "liveportrait", "aniportrait", "edtalk",
+        "hallo", "echomimic",
+    )},
+}
 
 
 def load(data, work, weights, more=None):
-    """Returns the faces to train on, those to be judged, and how many files were dropped as held out."""
-    kept = Path(work, "face.pickle")
-    if not kept.exists():
-        gather.unpack(data, work, ARCHIVES)
-        items = (list(gather.collected(more, "face")) if more else []) + gather.listed(work, ARCHIVES, more)
-        items, dropped = gather.allowed(relabelled(items, more), Path(data, "held-out.sha256"))
-        items = [i for i in gather.ranked(items) if i.rank < (GENERATED if i.label == "fake" else MOST)]
-        kept.write_bytes(pickle.dumps((*store(items, Path(work, "face-base"), YuNet(weights / DETECTOR)), dropped)))
-    trained, judged, dropped = pickle.loads(kept.read_bytes())
+    """Returns the faces and the blended copies, the statistics of each, and how many files were dropped as held out."""
+    if not kept(work).exists():
+        items, dropped = listed(data, work, more)
+        kept(work).write_bytes(pickle.dumps((store(items, work, weights), dropped)))
+    stored, dropped = pickle.loads(kept(work).read_bytes())
     for medium in ("image", "face") if more else ():
         dropped += gather.held_out(more, medium)
-    return distinct(trained, judged), [i for i in judged if i.rank < JUDGED], dropped
+    faces = distinct([i for i in stored if i.label != "fake"])
+    for item in faces:
+        item.family = family(item)
+    items = faces + blended(faces)
+    return items, [features(i) for i in items], dropped
+
+
+def kept(work):
+    """The file of what was found."""
+    return Path(work, "face.pickle")
+
+
+def drawn(work):
+    """Faces in pictures that are generated as a whole, another model's task: they are neither trained on nor count in a figure."""
+    return [i for i in pickle.loads(kept(work).read_bytes())[0] if i.label == "fake"]
+
+
+def listed(data, work, more):
+    """The files that are looked at, and how many were dropped as held out."""
+    gather.unpack(data, work, ARCHIVES)
+    items = (list(gather.collected(more, "face")) if more else []) + gather.listed(work, ARCHIVES, more)
+    items, dropped = gather.allowed(relabelled(items, more), Path(data, "held-out.sha256"))
+    items = [i for i in gather.ranked(items) if i.rank < most(i)]
+    own = chosen(items)
+    return [i for i in items if i.repository in own], dropped
+
+
+def most(item):
+    """How many files are taken of a repository's method or source."""
+    return GENERATED if item.label == "fake" else CLIPS if item.path.suffix.lower() in gather.CLIPS else MOST
 
 
 def relabelled(items, more):
@@ -55,10 +86,19 @@ def relabelled(items, more):
     return [i for i in items if i.generator not in PAINTED]
 
 
-def reserved(items):
-    """The repositories that nothing is trained on: all that hold fakes, and a third of the others, which a hash decides."""
+def chosen(items):
+    """The repositories that are used: all that hold fakes, and a third of the others, which a hash decides and which suffices."""
     third = {i.repository for i in items if int(hashlib.sha256(i.repository.encode()).hexdigest()[:8], 16) % 3 == 0}
     return third | {i.repository for i in items if i.fake}
+
+
+def family(item):
+    """What may not be trained on where it is judged: a method in every repository; of genuine faces the repository alone.
+
+    The same public sets of genuine faces are the inputs of most methods: to leave them out everywhere would leave little.
+    """
+    name = item.generator.lower()
+    return next((method for part, method in FAMILIES.items() if part in name), name) if item.fake else item.repository
 
 
 def found(items, detector):
@@ -70,47 +110,34 @@ def found(items, detector):
             yield one, pixels, [f for f in detector.faces(pixels) if max(f[2:4]) >= SMALLEST]
 
 
-def store(items, target, detector):
-    """Decodes once; keeps the surroundings of the faces to train on, and of those to be judged the crops."""
+def store(items, work, weights):
+    """Decodes once; keeps the crops of the largest face of each picture or frame, and their statistics."""
+    target, graph, stored = Path(work, "face-base"), Path(work, "face-statistics.onnx"), []
     target.mkdir(parents=True, exist_ok=True)
-    held, trained, judged = reserved(items), [], []
-    for item, pixels, faces in found(items, detector):
-        if item.repository not in held:
-            for face in faces[:FACES]:
-                trained.append(keep_patch(copy.copy(item), pixels, face, str(target / f"trained{len(trained):05d}.npy")))
-        elif faces:
-            judged.append(keep_crops(item, pixels, faces[0], str(target / f"judged{len(judged):05d}.npz")))
-    print(f"{len(trained)} faces to train on, {len(judged)} to be judged, {sum(i.fake for i in judged)} of them fake", flush=True)
-    return trained, judged
+    export.export(plain(weights), graph, SIZE)
+    run = export.runner(graph)
+    for item, pixels, faces in found(items, YuNet(weights / DETECTOR)):
+        if faces:
+            stored.append(keep(item, pixels, faces[0], str(target / f"{len(stored):05d}"), run))
+    print(f"{len(stored)} faces, {sum(i.fake for i in stored)} of them fake", flush=True)
+    return stored
 
 
-def keep_patch(item, pixels, face, path):
-    """Keeps what a training crop can reach, reduced where the face is large; the face is moved along."""
-    x, y, width, height = face[:4]
-    longer = max(width, height)
-    left, top = (int(max(0, v - REACH * longer)) for v in (x + width / 2, y + height / 2))
-    right, bottom = (int(v + REACH * longer) for v in (x + width / 2, y + height / 2))
-    patch = np.ascontiguousarray(pixels[top:bottom, left:right])
-    face = np.array(face) - np.tile([left, top], 7)
-    face[2:4] = width, height
-    if longer > LARGEST:
-        size = [max(1, round(v * LARGEST / longer)) for v in (patch.shape[1], patch.shape[0])]
-        face = face * np.tile([size[0] / patch.shape[1], size[1] / patch.shape[0]], 7)
-        patch, item.lossy = cv2.resize(patch, size, interpolation=cv2.INTER_AREA), False
-    np.save(path, patch)
-    item.base, item.face = path, face.tolist()
-    return item
+def plain(weights):
+    """The untouched network, with its weights as they are served."""
+    return export.rounded(judge.Statistics(weights / card.BACKBONE, SIZE).eval(), NARROW)
 
 
-def keep_crops(item, pixels, face, path):
-    """Keeps the crop under each condition, and of a genuine picture that of a self-blended copy."""
-    item.base, item.face = path, face
+def keep(item, pixels, face, base, run):
+    """Keeps the crop under each condition, and of a genuine picture that of a self-blended copy, and the statistics of all."""
+    item.base, item.face = base, face
     rows = {"own": crops(conditions(pixels, item.lossy, face))}
     if not item.fake:
-        random = np.random.RandomState(int(hashlib.sha256(path[-16:].encode()).hexdigest()[:8], 16))
+        random = np.random.RandomState(int(Path(base).name))
         rows["made"] = crops(conditions(self_blend(pixels, np.array(face[4:]).reshape(5, 2), random), item.lossy, face))
     item.traits = [sharpness(crop) for crop in rows["own"]]
-    np.savez(path, **rows)
+    np.savez(f"{base}.npz", **rows)
+    np.savez(f"{base}.statistics.npz", **{name: run(part).astype(np.float16) for name, part in rows.items()})
     return item
 
 
@@ -145,54 +172,58 @@ def face_crop(pixels, face, size, margin=MARGIN, move=(0.0, 0.0)):
 
 
 def fingerprint(crop):
-    """256 bits of a crop of SIZE pixels that stay the same when it is compressed, and of its quarter turns, 4×256."""
+    """256 bits of a crop that stay the same when it is compressed."""
     small = cv2.resize(cv2.cvtColor(crop, cv2.COLOR_RGB2GRAY), (17, 17), interpolation=cv2.INTER_AREA).astype(int)
-    turns = [np.rot90(small, k) for k in range(4)]
-    return np.stack([(t[:16, 1:] > t[:16, :-1]).ravel() for t in turns])
+    return (small[:16, 1:] > small[:16, :-1]).ravel()
 
 
-def distinct(trained, judged):
-    """The faces to train on, less those that are judged too and less copies of one another; frames of a clip are no copies."""
-    seen = [fingerprint(np.load(i.base)["own"][0])[0] for i in judged]
-    prints, owners = np.array(seen).reshape(-1, 256), np.array([""] * len(seen), dtype=object)
-    kept = []
-    for item in sorted(trained, key=lambda i: -max(i.face[2:4])):
-        turns = fingerprint(face_crop(np.load(item.base), item.face, SIZE))
-        near = np.any([(prints != t).sum(1) <= ALIKE for t in turns], 0)
-        if not np.any(near & (owners != str(item.path))):
-            kept.append(item)
-            prints, owners = np.vstack([prints, turns[:1]]), np.append(owners, str(item.path))
-    print(f"{len(kept)} of {len(trained)} faces to train on are neither judged nor copies", flush=True)
-    return kept
+def distinct(items):
+    """The faces less copies of genuine or of manipulated ones of another repository, which no fold would keep apart."""
+    left, prints, owners = [], np.zeros((0, 256), bool), np.zeros((0, 2), object)
+    for item in items:
+        own, owner = fingerprint(rows(item)[0]), [item.fake, item.repository]
+        near = ((prints != own).sum(1) <= ALIKE) & (owners[:, 0] == item.fake) & (owners[:, 1] != item.repository)
+        if not near.any():
+            left.append(item)
+            prints, owners = np.vstack([prints, own]), np.vstack([owners, np.array(owner, object)])
+    print(f"{len(left)} of {len(items)} faces are no copies of another repository's", flush=True)
+    return left
 
 
 def blended(items):
-    """Twins of the genuine faces: self-blended copies of them."""
+    """Twins of the genuine faces: self-blended copies of them, to train on."""
     made = []
     for item in items:
         if not item.fake:
             twin = copy.copy(item)
-            twin.label, twin.generator, twin.made = "face_fake", BLENDED, True
+            twin.label, twin.generator, twin.family, twin.made, twin.judged = "face_fake", BLENDED, BLENDED, True, False
             made.append(twin)
     return made
 
 
 def rows(item):
     """The crop under each condition."""
-    with np.load(item.base) as kept:
-        return kept["made" if item.made else "own"]
+    with np.load(item.base + ".npz") as archive:
+        return archive["made" if item.made else "own"]
 
 
-def score(run, item):
-    """The logit under each condition."""
-    return list(map(float, run(rows(item))))
+def features(item):
+    """The statistics of a face by the kind of row: as it is, as shared; there is no overview."""
+    with np.load(item.base + ".statistics.npz") as archive:
+        own = archive["made" if item.made else "own"]
+    return {"clean": own[:1], "tiles": own[1:], "overview": own[:0], "overviews": own[:0]}
 
 
-def digest(item):
-    """SHA-256 of the file."""
-    return hashlib.sha256(item.path.read_bytes()).hexdigest()
+def score_rows(run, parts):
+    """The logit of a face under each condition, from its statistics."""
+    return [float(run(parts[name])[0]) for name in ("clean", "tiles")]
 
 
 def check_row(item):
     """One row of input, for the comparison with PyTorch."""
     return rows(item)[0]
+
+
+def seen(item):
+    """What the classifier that sees no content is given, under each condition."""
+    return item.traits

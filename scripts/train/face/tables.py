@@ -3,9 +3,10 @@
 import numpy as np
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
-from vision import figures, report
+from vision import crossval, export, figures
 from vision.folds import equal_weights, folds
 
+import data
 import measure
 
 BESIDE = """## Beside other detectors
@@ -15,32 +16,22 @@ is listed, on some of these very faces and sources, so its figure is none of uns
 out of fold by repository. How much of a figure is the style of a source, the table before this one helps to see.
 
 """
-HEADER = """# {title}: what was measured
-
-Written by `run.py`. Every face is of a repository that nothing was trained on, and no manipulated face was trained on at
-all. Two figures in a cell: {first} / {second}.
-
-"""
 
 
-def write(path, title, items, scores, measured, others):
-    """All tables; others is the file that compare.py wrote, where there is one."""
-    calibration, points, rows = measured
-    chances = figures.probability(calibration, scores)
-    text = HEADER.format(title=title, first=measure.CONDITIONS[0], second=measure.CONDITIONS[1])
-    text += report.measurements(rows) + "\n" + report.points(points) + "\n" + report.claims(calibration)
-    named = np.array([i.label != "fake" for i in items])
-    for name, fake in (("Fake", 1), ("Genuine", 0)):
-        text += f"\n## {name}\n\n" + report.per_source(*measure.part(items, chances, named), points, fake)
-    text += "\n" + drawn(chances[~named], points)
+def more(options, items, scores, measured):
+    """What RESULTS.md says of faces beside what it says of pictures."""
+    calibration, points, _ = measured
+    text = "\n## Faces in generated pictures\n\n" + drawn(options, calibration, points)
     text += "\n## Within a repository\n\n" + within(items, scores)
-    if others.exists():
-        text += "\n" + BESIDE + beside(items, scores, others)
-    path.write_text(text)
+    others = options.work / "others.npz"
+    return text + ("\n" + BESIDE + beside(items, scores, others) if others.exists() else "")
 
 
-def drawn(chances, points):
-    """What becomes of faces in pictures that are generated as a whole."""
+def drawn(options, calibration, points):
+    """What the model that is served says of faces in pictures that are generated as a whole; it was trained on none."""
+    run = export.runner(options.out / "model.onnx")
+    logits = np.array([run(data.rows(item)) for item in data.drawn(options.work)])
+    chances = figures.probability(calibration, logits)
     shares = " and ".join(" / ".join(f"{v:.2f}" for v in (chances >= points[k]["threshold"]).mean(0)) for k in ("balanced", "sensitive"))
     return f"Of {len(chances)} faces in pictures that are generated as a whole, which is another model's task, {shares} are called fake.\n"
 
@@ -63,8 +54,8 @@ def beside(items, scores, path):
     with np.load(path) as archive:
         kept = dict(archive)
     place = {base: k for k, base in enumerate(kept.pop("base"))}
-    genuine, manipulated, _ = measure.kinds(items)
-    rows = [k for k, i in enumerate(items) if i.base in place and (genuine | manipulated)[k]]
+    own = measure.manipulated(items)
+    rows = [k for k, i in enumerate(items) if i.base in place and own[k]]
     chosen, values = [items[k] for k in rows], {"this model": scores[rows]}
     values |= {name: own[[place[i.base] for i in chosen]] for name, own in kept.items()}
     fakes, repositories = measure.arrays(chosen)
@@ -81,7 +72,7 @@ def beside(items, scores, path):
 def fused(items, values):
     """Log-odds of a logistic regression on the scores, fitted on the other four of five folds by repository."""
     labels, repositories = measure.arrays(items)
-    fold_of, result = folds(items, measure.FOLDS), np.zeros((len(items), 2))
+    fold_of, result = folds(items, crossval.FOLDS), np.zeros((len(items), 2))
     for k in range(2):
         x = np.column_stack([v[:, k] / v[:, k].std() for v in values.values()])
         for fold in sorted(set(fold_of)):

@@ -1,4 +1,4 @@
-"""Tests of the blending, of what is reserved, and of the training pairs."""
+"""Tests of the blending and of what is chosen."""
 
 import sys
 import tempfile
@@ -13,7 +13,6 @@ import blend
 import clips
 import data
 import masks
-import views
 from vision.gather import Item
 
 MARKS = np.array([[80, 90], [120, 90], [100, 115], [84, 134], [116, 134]], float)
@@ -50,64 +49,47 @@ class Blending(unittest.TestCase):
             self.assertLessEqual(mask.max(), 1.0001)
             self.assertLess(mask[:5, :5].max(), 0.05)
 
-    def test_twins_share_what_is_not_blended(self):
-        """The corners of both are the same pixels, restyled or not; the face is not."""
+    def test_a_copy_shares_what_is_not_blended(self):
+        """The corners of both are the same pixels; the face is not."""
         for seed in range(20):
-            genuine, made = blend.twins(noise(), MARKS, np.random.RandomState(seed))
+            genuine, made = noise(), blend.self_blend(noise(), MARKS, np.random.RandomState(seed))
             self.assertLessEqual(int(np.abs(genuine[:5, :5].astype(int) - made[:5, :5]).max()), 12)
             self.assertTrue((genuine != made).any())
 
-    def test_another_face_is_laid_over_by_its_landmarks(self):
-        """A face moved by some pixels comes back to where the target's landmarks are."""
-        other = np.roll(noise(), (7, -9), (0, 1))
-        moved = blend.laid_over(other, MARKS + [-9, 7], noise(), MARKS, np.random.RandomState(1))
-        self.assertLess(np.abs(moved[70:150, 70:130].astype(int) - noise()[70:150, 70:130]).mean(), 2)
 
+class Chosen(unittest.TestCase):
+    """What is used, and what is kept apart."""
 
-class Pairs(unittest.TestCase):
-    """What follows the blend is the same for both."""
-
-    def test_both_are_finished_alike(self):
-        """Where there is nothing to tell, the two crops are one."""
-        crops = [views.finished(noise(), np.array(FACE), np.random.RandomState(5)) for _ in range(2)]
-        self.assertTrue(np.array_equal(*crops))
-
-    def test_a_pair_is_two_crops_that_differ(self):
-        """A pair has the size the model takes and repeats with its seed."""
-        with tempfile.TemporaryDirectory() as folder:
-            item = face()
-            item.base, item.face = str(Path(folder, "one.npy")), FACE
-            np.save(item.base, noise())
-            for seed in range(5):
-                first, again = (views.pair([item], item, np.random.RandomState(seed)) for _ in range(2))
-                self.assertEqual([c.shape for c in first], [(data.SIZE, data.SIZE, 3)] * 2)
-                self.assertTrue(np.array_equal(first, again))
-                self.assertFalse(np.array_equal(*first))
-
-
-class Reserved(unittest.TestCase):
-    """What is judged is not trained on."""
-
-    def test_repositories_with_fakes_are_reserved(self):
-        """Genuine faces beside manipulated ones are never trained on."""
+    def test_repositories_with_fakes_are_used(self):
+        """Genuine faces beside manipulated ones always are, those of other repositories where a hash says so."""
         items = [face(), face("face_fake"), face(repository="b"), face(repository="e"), face("fake", "c")]
-        self.assertTrue({"a", "c"} <= data.reserved(items))
-        self.assertFalse({"b", "e"} <= data.reserved(items))
+        self.assertEqual({"a", "b", "c"}, data.chosen(items))
 
-    def test_copies_are_dropped(self):
-        """A face that is judged, or there already, is not trained on; frames of one clip stay."""
+    def test_families(self):
+        """Versions of a method are one; genuine faces are of their repository."""
+        names = {"FF++ (method not named)": "ff", "ff-deepfakes/neuraltextures": "ff", "hallo3": "hallo", "EMO": "emo", "emoportraits": "emoportraits"}
+        for name, method in names.items():
+            self.assertEqual(data.family(face("face_fake", generator=name)), method)
+        self.assertEqual(data.family(face(generator="FFHQ")), "a")
+
+    def test_copies_of_another_repository_are_dropped(self):
+        """Not those of the same, nor of a manipulated face those that are genuine."""
         with tempfile.TemporaryDirectory() as folder:
-            def kept(name, path, seed):
-                item = face(path=path)
-                item.face, item.base = FACE, str(Path(folder, name))
-                np.save(item.base, noise(seed))
+            def kept(name, seed, *of):
+                item = face(*of)
+                item.base = str(Path(folder, name))
+                np.savez(item.base + ".npz", own=data.crops([(noise(seed), FACE)]))
                 return item
 
-            judged = face(path="judged.jpg")
-            judged.base = str(Path(folder, "judged.npz"))
-            np.savez(judged.base, own=data.crops([(noise(1), FACE)]))
-            found = data.distinct([kept("a.npy", "a", 1), kept("b.npy", "b", 2), kept("c.npy", "c", 2), kept("d.npy", "b", 2)], [judged])
-            self.assertEqual([Path(i.base).stem for i in found], ["b", "d"])
+            items = [
+                kept("a", 1), kept("b", 1), kept("c", 1, "face_real", "b"), kept("d", 2, "face_real", "b"), kept("e", 1, "face_fake", "b"),
+            ]
+            self.assertEqual([Path(i.base).stem for i in data.distinct(items)], ["a", "b", "d", "e"])
+
+    def test_blended_copies_are_of_genuine_faces(self):
+        """They are fakes that are trained on and not judged."""
+        made = data.blended([face(), face("face_fake")])
+        self.assertEqual([(i.fake, i.made, i.judged) for i in made], [(1, True, False)])
 
     def test_clips_need_frames(self):
         """Frames of one file are one clip; pictures, and clips with too few frames, are none."""

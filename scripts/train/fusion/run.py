@@ -1,8 +1,8 @@
 """Fits how the log-odds of the models that look at pictures come together.
 
 The scores of a model on its own pictures are out of fold (`deepfaked-MODEL-scores.json`, which the other scripts leave in
-WORK). What the other model says of them is asked of the service itself, with its way of finding faces, and only for
-pictures of repositories which that model was not trained on.
+WORK). What the other model says of them is out of fold too where it is there; else it is asked of the service itself,
+with its way of finding faces, and only for pictures of repositories which that model was not trained on.
 """
 
 import argparse
@@ -61,16 +61,22 @@ def asked(program, paths, work):
     return found
 
 
+def scores_of(name, work):
+    """Path -> what the model's script kept of a picture; nothing where it was not run."""
+    kept = Path(work, f"deepfaked-{name}-scores.json")
+    found = json.loads(kept.read_text()) if kept.exists() else []
+    return {r["path"]: r for r in found if r["path"].lower().endswith(PICTURES)}
+
+
 def rows_of(own, other, options):
     """One dict a picture: what both models say of it, both unseen."""
-    cards = {name: json.loads((BUILTIN / name / "card.json").read_text()) for name in TASKS}
-    known = {s["repository"] for s in cards[other]["training"]["sources"]}
-    scored = json.loads((options.work / f"deepfaked-{own}-scores.json").read_text())
-    scored = [r for r in scored if r["repository"] not in known and r["path"].lower().endswith(PICTURES)]
-    said = asked(options.program, [r["path"] for r in scored], options.work)
-    return [
-        {**r, "own": own, own: r["log_odds"], other: said[r["path"]].get(TASKS[other])} for r in scored if r["path"] in said
-    ]
+    card = json.loads((BUILTIN / other / "card.json").read_text())
+    known = {s["repository"] for s in card["training"]["sources"]}
+    scored, apart = scores_of(own, options.work), scores_of(other, options.work)
+    unseen = [path for path, r in scored.items() if path not in apart and r["repository"] not in known]
+    said = {path: found.get(TASKS[other]) for path, found in asked(options.program, unseen, options.work).items()}
+    said |= {path: r["log_odds"] for path, r in apart.items() if path in scored}
+    return [{**r, own: r["log_odds"], other: said[path], "both": path in apart} for path, r in scored.items() if path in said]
 
 
 def fit(rows):
@@ -111,6 +117,7 @@ def main():
     """Asks, fits, measures, writes."""
     options = arguments()
     rows = [row for own in scored_in(options.work) for row in rows_of(own, next(n for n in TASKS if n != own), options)]
+    rows = list({row["path"]: row for row in rows}.values())
     weights, bias, odds, labels, repositories = fit(rows)
     cards = {name: json.loads((BUILTIN / name / "card.json").read_text()) for name in TASKS}
     chances = 1 / (1 + np.exp(-odds))
@@ -132,6 +139,8 @@ def main():
     text += "| pictures | AUC [95 %] | genuine | fake |\n|---|---|---|---|\n"
     for m in compared(rows, odds, labels, repositories):
         text += f"| {m['set']} | {m['auc']:.3f} [{m['auc_interval'][0]:.2f}, {m['auc_interval'][1]:.2f}] | {m['real']} | {m['fake']} |\n"
+    text += f"\n{sum(r['both'] for r in rows)} pictures are among those that both models were measured on: what either says is out of fold. "
+    text += "What one of them says of the others was asked of the service, as it was trained on nothing of their repositories.\n"
     parts = " + ".join(f"{w:.3f} · {TASKS[n]}" for n, w in zip(TASKS, weights))
     text += f"\nLog-odds = {bias:+.3f} + {parts}; expected calibration error {fusion['measured'][0]['ece']:.2f}.\n"
     options.report.write_text(text)
