@@ -1,15 +1,15 @@
-"""What is measured of faces beside what is measured of pictures: manipulated ones alone, and clips."""
+"""What is measured of faces beside what is measured of pictures: parts of them alone, and clips."""
 
 from pathlib import Path
 
 import numpy as np
-from vision import export, figures
+from vision import export, figures, gather
 from vision.pipeline import CONDITIONS
 
 import clips
 import data
 
-MANIPULATED = "manipulated faces without those generated altogether, repositories and methods left out, five folds"
+ALONE = "{} alone, repositories and methods left out, five folds"
 CLIP = "clips, repositories and methods left out, five folds, the mean of up to {} frames"
 
 
@@ -23,11 +23,18 @@ def manipulated(items):
     return np.array([i.generator not in data.WHOLE or not i.fake for i in items])
 
 
+def parts(items):
+    """Masks of what is measured by itself: most clips are fake and most pictures genuine, so together they say what a medium gives away."""
+    frames = np.array([i.path.suffix.lower() in gather.CLIPS for i in items])
+    return {"pictures": ~frames, "frames of clips": frames, "genuine and manipulated, not generated, faces": manipulated(items)}
+
+
 def further(items, result, calibration, work):
     """More rows of the card, from what cross_validate says of the items."""
-    own = manipulated(items)
-    part = [i for i, k in zip(items, own) if k]
-    rows = figures.by_condition(part, result["scores"][own], calibration, MANIPULATED, CONDITIONS)
+    rows = []
+    for name, own in parts(items).items():
+        part = [i for i, k in zip(items, own) if k]
+        rows += figures.by_condition(part, result["scores"][own], calibration, ALONE.format(name), CONDITIONS)
     return rows + clip_rows(items, result, calibration, work)
 
 
