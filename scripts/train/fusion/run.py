@@ -1,8 +1,9 @@
-"""Fits how the log-odds of the models that look at pictures come together.
+"""Fits how the log-odds of the models that look at pictures and at frames of clips come together.
 
-The scores of a model on its own pictures are out of fold (`deepfaked-MODEL-scores.json`, which the other scripts leave in
-WORK). What the other model says of them is out of fold too where it is there; else it is asked of the service itself,
-with its way of finding faces, and only for pictures of repositories which that model was not trained on.
+The scores of a model on its own files are out of fold (`deepfaked-MODEL-scores.json`, which the other scripts leave in
+WORK); that of a clip is the mean of its frames. What the other model says of them is out of fold too where it is there;
+else it is asked of the service itself, with its way of finding faces, and only for files of repositories which that model
+was not trained on.
 """
 
 import argparse
@@ -19,10 +20,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import reliability
 from vision import figures
 from vision.folds import equal_weights
+from vision.gather import CLIPS
 
 BUILTIN = Path(__file__).resolve().parents[3] / "models" / "builtin"
 TASKS = {"image": "image-synthesis", "face": "face-manipulation"}
-PICTURES = (".jpg", ".jpeg", ".png", ".webp")
+FILES = (".jpg", ".jpeg", ".png", ".webp", *CLIPS)
 BATCH = 100  # files of one call of the service
 CONDITION = "clean"
 SET = "repositories that neither model has seen"
@@ -39,11 +41,11 @@ def arguments():
 
 
 def scored_in(work):
-    """The models whose own scores are in WORK; the pictures of the other are left out, and the output says so."""
+    """The models whose own scores are in WORK; the files of the other are left out, and the output says so."""
     found = [name for name in TASKS if Path(work, f"deepfaked-{name}-scores.json").exists()]
     for name in TASKS:
         if name not in found:
-            print(f"{work} has no deepfaked-{name}-scores.json, which train-{name} leaves there: its pictures are left out", file=sys.stderr)
+            print(f"{work} has no deepfaked-{name}-scores.json, which train-{name} leaves there: its files are left out", file=sys.stderr)
     if not found:
         sys.exit("there is nothing to fit: run train-image or train-face in this folder first")
     return found
@@ -62,14 +64,16 @@ def asked(program, paths, work):
 
 
 def scores_of(name, work):
-    """Path -> what the model's script kept of a picture; nothing where it was not run."""
-    kept = Path(work, f"deepfaked-{name}-scores.json")
-    found = json.loads(kept.read_text()) if kept.exists() else []
-    return {r["path"]: r for r in found if r["path"].lower().endswith(PICTURES)}
+    """Path -> what the model's script kept of a file, the mean of a clip's frames; nothing where it was not run."""
+    kept, files = Path(work, f"deepfaked-{name}-scores.json"), {}
+    for r in json.loads(kept.read_text()) if kept.exists() else []:
+        if r["path"].lower().endswith(FILES):
+            files.setdefault(r["path"], []).append(r)
+    return {path: {**rows[0], "log_odds": float(np.mean([r["log_odds"] for r in rows]))} for path, rows in files.items()}
 
 
 def rows_of(own, other, options):
-    """One dict a picture: what both models say of it, both unseen."""
+    """One dict a file: what both models say of it, both unseen."""
     card = json.loads((BUILTIN / other / "card.json").read_text())
     known = {s["repository"] for s in card["training"]["sources"]}
     scored, apart = scores_of(own, options.work), scores_of(other, options.work)
@@ -102,13 +106,14 @@ def exclusive(rows):
 
 
 def compared(rows, odds, labels, repositories):
-    """AUC of each way, on all pictures and on those with a face."""
+    """AUC of each way, on all files, on the clips and on what has a face."""
     ways = {"image model alone": np.array([r["image"] or 0.0 for r in rows]), "mean of the odds": exclusive(rows), "fused": odds}
     face = np.array([r["face"] is not None for r in rows])
+    clip = np.array([r["path"].lower().endswith(CLIPS) for r in rows])
     out = []
-    for name, part in (("all", np.ones(len(rows), bool)), ("with a face", face)):
+    for name, part in (("all", np.ones(len(rows), bool)), ("with a face", face), ("clips", clip)):
         names = [r for r, p in zip(repositories, part) if p]
-        for way, scores in ways.items():
+        for way, scores in ways.items() if part.any() else ():
             out.append(figures.measure(labels[part], scores[part], names, f"{name}: {way}", CONDITION))
     return out
 
@@ -136,10 +141,10 @@ def main():
     }
     options.out.write_text(json.dumps(fusion, indent=2) + "\n")
     text = "# Fusion of the picture models: what was measured\n\nWritten by `run.py`.\n\n"
-    text += "| pictures | AUC [95 %] | genuine | fake |\n|---|---|---|---|\n"
+    text += "| pictures and clips | AUC [95 %] | genuine | fake |\n|---|---|---|---|\n"
     for m in compared(rows, odds, labels, repositories):
         text += f"| {m['set']} | {m['auc']:.3f} [{m['auc_interval'][0]:.2f}, {m['auc_interval'][1]:.2f}] | {m['real']} | {m['fake']} |\n"
-    text += f"\n{sum(r['both'] for r in rows)} pictures are among those that both models were measured on: what either says is out of fold. "
+    text += f"\n{sum(r['both'] for r in rows)} files are among those that both models were measured on: what either says is out of fold. "
     text += "What one of them says of the others was asked of the service, as it was trained on nothing of their repositories.\n"
     parts = " + ".join(f"{w:.3f} · {TASKS[n]}" for n, w in zip(TASKS, weights))
     text += f"\nLog-odds = {bias:+.3f} + {parts}; expected calibration error {fusion['measured'][0]['ece']:.2f}.\n"
