@@ -25,6 +25,7 @@ type call struct {
 	deadline time.Duration // 0: none
 	leaves   time.Duration // 0: stays
 	poison   int           // row that fails; -1: none
+	extent   int
 }
 
 // schedule is a drawn service and what comes to it. Times are whole milliseconds.
@@ -58,6 +59,7 @@ func draw(t *rapid.T, accounts []string, troubled bool) schedule {
 			c.deadline = millis(1, 300, "deadline")
 		}
 		if troubled {
+			c.extent = rapid.IntRange(0, 2).Draw(t, "extent")
 			c.priority = rapid.SampledFrom([]Priority{Interactive, Background}).Draw(t, "priority")
 			if rapid.IntRange(0, 4).Draw(t, "leaves") == 0 {
 				c.leaves = millis(1, 60, "leaves after")
@@ -201,7 +203,7 @@ func (c call) run(ctx context.Context, s *Scheduler, at time.Duration) outcome {
 		ctx, leave = context.WithCancel(ctx)
 		defer time.AfterFunc(c.leaves, leave).Stop()
 	}
-	w := Work{Model: c.model, Rows: c.rows, Account: c.account, Priority: c.priority, Fill: func(i int, dst models.Row) {
+	w := Work{Model: c.model, Rows: c.rows, Account: c.account, Priority: c.priority, Extent: c.extent, Fill: func(i int, dst models.Row) {
 		if dst.F32[0] = float32(i); i == c.poison {
 			dst.F32[0] = -1
 		}
