@@ -154,17 +154,17 @@ def crops(pictures):
     return np.stack([face_crop(pixels, face, SIZE) for pixels, face in pictures])
 
 
-def face_crop(pixels, face, size, margin=MARGIN, move=(0.0, 0.0)):
+def face_crop(pixels, face, size, margin=MARGIN):
     """The square about the face, edge pixels repeated outside the picture, scaled to size×size.
 
     Its side is margin times the longer side of the box, rounded; its corner
-    the rounded centre of the box less half of that. move is in box sides.
+    the rounded centre of the box less half of that.
     """
     x, y, width, height = face[:4]
     longer = max(width, height)
     side = max(2, round(margin * longer))
-    left = round(x + width / 2 + move[0] * longer - side / 2)
-    top = round(y + height / 2 + move[1] * longer - side / 2)
+    left = round(x + width / 2 - side / 2)
+    top = round(y + height / 2 - side / 2)
     across, down = (np.clip(np.arange(o, o + side), 0, n - 1) for o, n in ((left, pixels.shape[1]), (top, pixels.shape[0])))
     square = np.ascontiguousarray(pixels[down[0] : down[-1] + 1, across[0] : across[-1] + 1])
     square = square[down - down[0]][:, across - across[0]]
