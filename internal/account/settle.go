@@ -161,10 +161,10 @@ func (l *Ledger) Fail(ctx context.Context, id, message string, also ...Step) err
 
 // Release takes a detection that is still processing out of the books: its
 // place is free again and nothing is left but its count for the day. It is how
-// a synchronous analysis ends whose file can't be judged, or whose client has gone. For a detection that is
-// complete, failed or unknown it does nothing, so that it can be deferred. It
-// does its work even when ctx is cancelled, and what the database does not take
-// is left to Retry.
+// a synchronous analysis ends whose file can't be judged, or whose client has
+// gone. For a detection that is complete, failed or unknown it does nothing, so
+// that it can be deferred. It does its work even when ctx is cancelled, and what
+// the database does not take is left to Retry.
 func (l *Ledger) Release(ctx context.Context, id string) error {
 	err := l.end(ctx, id, func(ctx context.Context, tx *store.Tx) error {
 		// The reservation goes with it (ON DELETE CASCADE).
