@@ -22,9 +22,10 @@ const (
 // Model is a card and the ONNX files that it speaks of, checked against each
 // other. It is safe to share; nobody may write to it.
 type Model struct {
-	Card     Card
-	ONNX     []byte
-	variants [][]byte // those of Card.Variants
+	Card      Card
+	ONNX      []byte
+	Precision Precision // of a variant; empty where the card's own file is meant
+	variants  [][]byte  // those of Card.Variants
 }
 
 // Load reads the model in the folder dir of fsys. The error wraps

@@ -10,8 +10,10 @@ import (
 // Precision says in which numbers a model calculates.
 type Precision string
 
-// Int8 is a model whose convolutions multiply bytes.
-const Int8 Precision = "int8"
+const (
+	Int8 Precision = "int8" // products of bytes, for processors that have instructions for sums of them
+	FP16 Precision = "fp16" // half precision, for GPUs
+)
 
 // Variant is a model in another precision. It takes the same rows and gives
 // log-odds on the same scale, so that calibration and operating points hold, and
@@ -32,7 +34,7 @@ func (m *Model) In(p Precision) *Model {
 	if i < 0 {
 		return nil
 	}
-	return &Model{Card: m.Card.as(m.Card.Variants[i]), ONNX: m.variants[i]}
+	return &Model{Card: m.Card.as(m.Card.Variants[i]), ONNX: m.variants[i], Precision: p}
 }
 
 // as is the card of a variant.
@@ -60,8 +62,8 @@ func checkVariants(c *Card) error {
 	for i, v := range c.Variants {
 		field := "variants." + strconv.Itoa(i) + "."
 		switch {
-		case v.Precision != Int8:
-			return wrong(field+"precision", "is %q, it must be %s", v.Precision, Int8)
+		case v.Precision != Int8 && v.Precision != FP16:
+			return wrong(field+"precision", "is %q, it must be %s or %s", v.Precision, Int8, FP16)
 		case slices.Contains(seen, v.Precision):
 			return wrong(field+"precision", "is that of another variant")
 		case slices.Contains(files, v.File):

@@ -65,6 +65,30 @@ func TestVariantIsAModel(t *testing.T) {
 	}
 }
 
+// TestBothVariants: a card may have a variant for CPUs and one for GPUs.
+func TestBothVariants(t *testing.T) {
+	t.Parallel()
+	files := halvedFolder(t, []byte("stands for fewer bits"))
+	half := []byte("stands for half precision")
+	card, err := Parse(files[CardFile].Data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, sum := card.Variants[0], sha256.Sum256(half)
+	second.Precision, second.File, second.SHA256 = FP16, "model-fp16.onnx", hex.EncodeToString(sum[:])
+	card.Variants = append(card.Variants, second)
+	files[CardFile].Data, files["model-fp16.onnx"] = encode(t, *card), &fstest.MapFile{Data: half}
+	model, err := Load(files, ".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range []Precision{Int8, FP16} {
+		if in := model.In(p); in == nil || in.Precision != p || in.Card.File != "model-"+string(p)+".onnx" {
+			t.Errorf("%s: %+v", p, in)
+		}
+	}
+}
+
 func TestVariantOfAnotherCard(t *testing.T) {
 	t.Parallel()
 	files := halvedFolder(t, []byte("stands for fewer bits"))

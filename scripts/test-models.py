@@ -35,10 +35,24 @@ def mean(kind, axes, keep):
     ] + ([h.make_node("Unsqueeze", ["z", "one"], ["y"])] if keep else [])
 
 
+def half(nodes):
+    """The same numbers, reckoned in half precision and given back in single."""
+    return [
+        h.make_node("Cast", n.input, n.output, to=T.FLOAT16) if n.op_type == "Cast"
+        else h.make_node("Constant", [], n.output, value=h.make_tensor(n.output[0], T.FLOAT16, [], list(n.attribute[0].t.float_data)))
+        if n.op_type == "Constant" else n
+        for n in nodes
+    ] + [h.make_node("Cast", ["h"], ["z"], to=T.FLOAT)]
+
+
 def main(folder):
     one = h.make_node("Constant", [], ["one"], value=h.make_tensor("one", T.INT64, [1], [1]))
     tensor = h.make_tensor_value_info
     save(folder, "bytes", [one, *mean(T.UINT8, [1, 2, 3], True)],
+         [tensor("x", T.UINT8, ["n", 4, 4, 3])], [tensor("y", T.FLOAT, ["n", 1])])
+    *nodes, last = mean(T.UINT8, [1, 2, 3], True)
+    nodes[-1].output[0] = "h"
+    save(folder, "half", [one, *half(nodes), last],
          [tensor("x", T.UINT8, ["n", 4, 4, 3])], [tensor("y", T.FLOAT, ["n", 1])])
     save(folder, "floats", mean(T.FLOAT, [1], False),
          [tensor("x", T.FLOAT, ["n", 16])], [tensor("y", T.FLOAT, ["n"])])

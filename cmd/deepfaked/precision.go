@@ -11,29 +11,42 @@ import (
 
 // What models may be told to calculate in.
 const (
-	precisionAuto = "auto" // 8 bits on a CPU that gets them right, else full
+	precisionAuto = "auto" // what is quickest on the provider, where it gets that right, else full
 	precisionFull = "full" // as the card's own file has it
 )
 
+// quickest is the precision in which a provider runs a model in the least time. A
+// GPU gains nothing by products of bytes without engines that were made for them.
+func quickest(p ort.Provider) models.Precision {
+	if p == ort.CPU {
+		return models.Int8
+	}
+	return models.FP16
+}
+
 // inPrecision returns the models as they are to be run. Processors without
-// instructions for it let sums of bytes overflow without a word: 8 bits have to pass
-// the variant's self-test here, or auto keeps to the full precision.
+// instructions for it let sums of bytes overflow without a word: a variant has to pass
+// its self-test here, or auto keeps to the full precision.
 func inPrecision(env *ort.Environment, loaded []*models.Model, wanted string, logger *slog.Logger) ([]*models.Model, error) {
-	if wanted == precisionFull || wanted == precisionAuto && env.Provider() != ort.CPU {
+	if wanted == precisionFull {
 		return loaded, nil
+	}
+	precision := models.Precision(wanted)
+	if wanted == precisionAuto {
+		precision = quickest(env.Provider())
 	}
 	chosen := make([]*models.Model, len(loaded))
 	for i, m := range loaded {
 		chosen[i] = m
-		v := m.In(models.Int8)
+		v := m.In(precision)
 		if v == nil {
 			continue
 		}
-		err := checkVariant(env, v, models.Int8, 1)
+		err := checkVariant(env, v, 1)
 		inexact, off := errors.AsType[*inexactError](err)
 		switch {
 		case off && wanted == precisionAuto:
-			logger.Warn("this processor gets the model's 8 bits wrong, it runs in full precision", "model", m.Card.Name, "error", err.Error())
+			logger.Warn("this processor gets a model's variant wrong, it runs in full precision", "model", m.Card.Name, "precision", precision, "error", err.Error())
 		case off:
 			return nil, inexact.refused()
 		case err != nil:
@@ -53,7 +66,7 @@ func verifyAll(env *ort.Environment, m *models.Model, wanted string) (note strin
 	full := verify(env, m, most)
 	err = full
 	for _, v := range m.Card.Variants {
-		inner := checkVariant(env, m.In(v.Precision), v.Precision, most)
+		inner := checkVariant(env, m.In(v.Precision), most)
 		inexact, off := errors.AsType[*inexactError](inner)
 		switch {
 		case off && wanted == string(v.Precision):
@@ -67,9 +80,9 @@ func verifyAll(env *ort.Environment, m *models.Model, wanted string) (note strin
 	return note, err
 }
 
-// checkVariant verifies v, the variant in precision p, in batches of one and of most.
-func checkVariant(env *ort.Environment, v *models.Model, p models.Precision, most int) error {
-	return variantError(p, verify(env, v, most))
+// checkVariant verifies v, a variant, in batches of one and of most.
+func checkVariant(env *ort.Environment, v *models.Model, most int) error {
+	return variantError(v.Precision, verify(env, v, most))
 }
 
 // variantError tells what failed in verifying the variant in precision p: it returns

@@ -63,6 +63,7 @@ func TestPrecision(t *testing.T) { //nolint:paralleltest // one ONNX Runtime in 
 		{"auto", "auto", image, off},
 		{"int8", "int8", image, off},
 		{"full", "full", image, false},
+		{"fp16, which it has not", "fp16", image, false},
 		{"auto, wrong here", "auto", &wrong, true},
 		{"int8, wrong here", "int8", &wrong, true},
 		{"full, wrong here", "full", &wrong, false},
@@ -76,12 +77,20 @@ func TestPrecision(t *testing.T) { //nolint:paralleltest // one ONNX Runtime in 
 		}
 		require.NoError(t, err, c.name)
 		file := "model-int8.onnx"
-		if c.off || c.wanted == "full" {
+		if c.off || c.wanted == "full" || c.wanted == "fp16" {
 			file = "model.onnx"
 		}
 		assert.Equal(t, file, chosen[0].Card.File, c.name)
-		assert.Equal(t, c.off, bytes.Contains(log.Bytes(), []byte("gets the model's 8 bits wrong")), c.name)
+		assert.Equal(t, c.off, bytes.Contains(log.Bytes(), []byte("gets a model's variant wrong")), c.name)
 	}
+}
+
+// TestQuickest: a GPU had run everything in full precision.
+func TestQuickest(t *testing.T) {
+	t.Parallel()
+	assert.Equal(t, models.Int8, quickest(ort.CPU))
+	assert.Equal(t, models.FP16, quickest(ort.CUDA))
+	assert.Equal(t, models.FP16, quickest(ort.TensorRT))
 }
 
 // TestVariantError: only a number that is off in a row by itself is the processor's

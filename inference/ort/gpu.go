@@ -16,6 +16,7 @@ type placement struct {
 	provider Provider
 	device   int
 	profile  map[string]string // TensorRT's range of input shapes; may be nil
+	half     bool              // whether the graph is in half precision, which TensorRT calculates in only if told to
 }
 
 // profileOf has TensorRT build one engine for all batch sizes of a model: it would
@@ -86,7 +87,7 @@ func cudaSettings(at placement, opts Options) map[string]string {
 }
 
 // tensorRTSettings keep engines, and what was learnt in building them, for the
-// next start. Precision stays that of the graph: the cards' figures were measured
+// next start. Precision is that of the graph: the cards' figures were measured
 // with it.
 func tensorRTSettings(at placement, opts Options) map[string]string {
 	settings := map[string]string{"device_id": strconv.Itoa(at.device)}
@@ -96,6 +97,9 @@ func tensorRTSettings(at placement, opts Options) map[string]string {
 	if opts.EngineCache != "" {
 		settings["trt_engine_cache_enable"], settings["trt_engine_cache_path"] = "1", opts.EngineCache
 		settings["trt_timing_cache_enable"], settings["trt_timing_cache_path"] = "1", opts.EngineCache
+	}
+	if at.half {
+		settings["trt_fp16_enable"] = "1"
 	}
 	maps.Copy(settings, at.profile)
 	return settings

@@ -10,7 +10,8 @@ import (
 func TestGPUSettings(t *testing.T) {
 	t.Parallel()
 	card := models.Card{Input: models.Tensor{Name: "tile", Shape: []int64{-1, 224, 224, 3}}}
-	at := placement{TensorRT, 1, profileOf(card, 8)}
+	at := placement{provider: TensorRT, device: 1, profile: profileOf(card, 8)}
+	half := placement{provider: TensorRT, half: true}
 	for name, tc := range map[string]struct{ got, want map[string]string }{
 		"CUDA": {cudaSettings(at, Options{}), map[string]string{
 			"device_id": "1", "cudnn_conv_algo_search": "HEURISTIC", "arena_extend_strategy": "kSameAsRequested",
@@ -26,6 +27,9 @@ func TestGPUSettings(t *testing.T) {
 			"trt_profile_min_shapes": "tile:1x224x224x3",
 			"trt_profile_opt_shapes": "tile:8x224x224x3",
 			"trt_profile_max_shapes": "tile:8x224x224x3",
+		}},
+		"TensorRT calculates in half precision only if told to": {tensorRTSettings(half, Options{}), map[string]string{
+			"device_id": "0", "trt_fp16_enable": "1",
 		}},
 	} {
 		if !maps.Equal(tc.got, tc.want) {

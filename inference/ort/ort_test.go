@@ -47,6 +47,14 @@ func bytesModel(t testing.TB) *models.Model {
 		models.Tensor{Name: "y", Type: "float32", Shape: []int64{-1, 1}})
 }
 
+// halfModel gives what bytesModel does, in half precision.
+func halfModel(t testing.TB) *models.Model {
+	t.Helper()
+	half := bytesModel(t)
+	half.ONNX, half.Precision = onnx(t, "half"), models.FP16
+	return half
+}
+
 // floatsModel gives 3*mean+0.25 of 16 numbers.
 func floatsModel(t testing.TB) *models.Model {
 	t.Helper()
@@ -63,12 +71,17 @@ func wideModel(t testing.TB) *models.Model {
 
 func model(t testing.TB, name string, input, output models.Tensor) *models.Model {
 	t.Helper()
+	card := models.Card{Name: name, Input: input, Output: output}
+	return &models.Model{Card: card, ONNX: onnx(t, name)}
+}
+
+func onnx(t testing.TB, name string) []byte {
+	t.Helper()
 	data, err := os.ReadFile(filepath.Join("testdata", name+".onnx"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	card := models.Card{Name: name, Input: input, Output: output}
-	return &models.Model{Card: card, ONNX: data}
+	return data
 }
 
 func newTestSession(t testing.TB, env *Environment, model *models.Model, maxBatch int) *Session {

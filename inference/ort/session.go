@@ -36,7 +36,7 @@ func newSession(model *models.Model, maxBatch int, at placement, opts Options) (
 	if err := checkGraph(model); err != nil {
 		return nil, err
 	}
-	at.profile = profileOf(model.Card, maxBatch)
+	at.profile, at.half = profileOf(model.Card, maxBatch), model.Precision == models.FP16
 	so, err := sessionOptions(at, opts)
 	if err != nil {
 		return nil, fmt.Errorf("model %s: %w", name, err)

@@ -28,6 +28,30 @@ func TestRunAgreesWithTheFormulaInEveryBatch(t *testing.T) {
 	}
 }
 
+// A variant in half precision is run like any other graph, by a CPU as well, and takes
+// and gives what the model does, but for what rounding costs.
+func TestRunInHalfPrecision(t *testing.T) {
+	env := openEnvironment(t, nil)
+	s, full := newTestSession(t, env, halfModel(t), 3), newTestSession(t, env, bytesModel(t), 3)
+	for i := range 3 {
+		fill(s.Row(i), i)
+		fill(full.Row(i), i)
+	}
+	got, err := s.Run(3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := full.Run(3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range want {
+		if off := math.Abs(float64(got[i] - want[i])); off == 0 || off > 0.02 {
+			t.Errorf("row %d: %g is %g off %g, want a rounding error", i, got[i], off, want[i])
+		}
+	}
+}
+
 // A model that finds things has many numbers to say of a row: they follow those of
 // the row before, and the self-test looks at the first of its own row.
 func TestRowsOfManyNumbers(t *testing.T) {
