@@ -48,7 +48,7 @@ def load(data, work, weights, more=None):
         dropped += gather.held_out(more, medium)
     faces = distinct([i for i in stored if i.label != "fake"])
     for item in faces:
-        item.family = family(item)
+        item.family, item.medium = family(item), "clip" if item.path.suffix.lower() in gather.CLIPS else "picture"
     items = faces + blended(faces)
     return items, [features(i) for i in items], dropped
 

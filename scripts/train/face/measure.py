@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import numpy as np
-from vision import export, figures, gather
+from vision import export, figures
 from vision.pipeline import CONDITIONS
 
 import clips
@@ -25,7 +25,7 @@ def manipulated(items):
 
 def parts(items):
     """Masks of what is measured by itself: most clips are fake and most pictures genuine, so together they say what a medium gives away."""
-    frames = np.array([i.path.suffix.lower() in gather.CLIPS for i in items])
+    frames = np.array([i.medium == "clip" for i in items])
     return {"pictures": ~frames, "frames of clips": frames, "genuine and manipulated, not generated, faces": manipulated(items)}
 
 

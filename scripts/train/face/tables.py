@@ -11,9 +11,9 @@ import measure
 
 BESIDE = """## Beside other detectors
 
-The same faces for all. The published detectors were trained on FaceForensics++ and other face swaps; version 0.1.0, where it
-is listed, on some of these very faces and sources, so its figure is none of unseen ones. Fusions are logistic regressions,
-out of fold by repository. How much of a figure is the style of a source, the table before this one helps to see.
+The same faces for all. The published detectors were trained on FaceForensics++ and other face swaps, version 0.2.1 on genuine
+faces and blended copies of them. Fusions are logistic regressions, out of fold by repository. How much of a figure is the
+style of a source, the table before this one helps to see.
 
 """
 

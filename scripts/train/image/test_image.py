@@ -18,7 +18,7 @@ OPTIONS = {"heads": 2, "hidden": 128, "steps": 60, "batch": 64, "rate": 1e-2, "d
 
 def pictures(count, random):
     """Items whose statistics say what they are in one column, and their statistics."""
-    items = [SimpleNamespace(fake=k % 2, repository=str(k % 7), generator="g", made=False) for k in range(count)]
+    items = [SimpleNamespace(fake=k % 2, repository=str(k % 7), generator="g", made=False, medium="") for k in range(count)]
     features = []
     for item in items:
         rows = random.randn(4, 6).astype(np.float16) + np.array([4 * item.fake, 0, 0, 0, 0, 100], np.float16)

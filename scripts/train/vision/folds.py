@@ -60,16 +60,17 @@ def inside(items, fold_of, fold):
 
 
 def sampling_weights(items):
-    """Classes equal; inside a class each (repository, generator) counts by the root of its size.
+    """In each medium classes equal; inside a class each (repository, generator) counts by the root of its size.
 
-    What the script made itself counts MADE times as much as what it found.
+    So a medium says nothing of the class. What the script made itself counts MADE times
+    as much as what it found.
     """
-    keys = [(i.fake, i.repository, i.generator) for i in items]
+    keys = [(i.medium, i.fake, i.repository, i.generator) for i in items]
     size = Counter(keys)
     weights = np.array([size[k] ** -0.5 * (MADE if i.made else 1) for k, i in zip(keys, items)])
-    labels = np.array([i.fake for i in items])
-    for label in (0, 1):
-        weights[labels == label] /= weights[labels == label].sum()
+    parts = np.array([f"{i.medium} {i.fake}" for i in items])
+    for part in set(parts):
+        weights[parts == part] /= weights[parts == part].sum()
     return weights / weights.sum()
 
 

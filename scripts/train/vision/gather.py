@@ -50,6 +50,7 @@ class Item:
     face: list = field(default_factory=list)  # box and landmarks, for the face model
     made: bool = False  # a fake that the training script makes from a genuine item
     whole: bool = False  # whether the file is as it was published, not saved anew by an archive
+    medium: str = ""  # what classes are balanced in, where it is not all one
     family: str = ""  # name that generators too much alike to be split share; empty where the generator's own will do
     judged: bool = True  # whether its scores are wanted
     traits: list = field(default_factory=list)  # size and sharpness under each condition
