@@ -20,7 +20,7 @@ func TestVideoLeavesNoMats(t *testing.T) {
 		_, _ = decodeBytes(t, content, preprocess.MP4, preprocess.DefaultLimits())
 	}
 	path := encode(t, master, "y.mp4", "-c:v", "libx264", "-an")
-	if _, err := decodeBytes(t, turned(t, path, 90), preprocess.MP4, preprocess.DefaultLimits()); err != nil {
+	if _, err := decodeBytes(t, turned(t, path, [4]int32{0, 1, 1, 0}), preprocess.MP4, preprocess.DefaultLimits()); err != nil {
 		t.Fatal(err)
 	}
 	if n := gocv.MatProfile.Count(); n != before {

@@ -103,8 +103,9 @@ static int mediaProbe(AVFormatContext *c, int64_t pixels) {
 	return r;
 }
 
-// mediaTurn is the counterclockwise rotation in degrees that the file asks for.
-static double mediaTurn(AVStream *s) {
+// mediaTurn is the counterclockwise rotation in degrees that the file asks for,
+// and whether left and right change places after it.
+static double mediaTurn(AVStream *s, int *mirrored) {
 	const uint8_t *m = NULL;
 #if LIBAVFORMAT_VERSION_INT >= AV_VERSION_INT(60, 15, 100)
 	const AVPacketSideData *d = av_packet_side_data_get(s->codecpar->coded_side_data,
@@ -115,7 +116,12 @@ static double mediaTurn(AVStream *s) {
 	m = av_stream_get_side_data(s, AV_PKT_DATA_DISPLAYMATRIX, &size);
 	if (size < 36) m = NULL;
 #endif
-	return m ? av_display_rotation_get((const int32_t *)m) : 0;
+	int32_t t[9];
+	if (!m) return 0;
+	memcpy(t, m, sizeof(t));
+	*mirrored = (double)t[0] * t[4] < (double)t[1] * t[3];
+	av_display_matrix_flip(t, *mirrored, 0); // what is left is a rotation
+	return av_display_rotation_get(t);
 }
 */
 import "C"
@@ -130,6 +136,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"deepfaked/preprocess"
+	"deepfaked/preprocess/internal/heif"
 )
 
 // demuxers names the one parser of each format: what a file was recognised as
@@ -294,14 +301,19 @@ func (in *input) next(p *C.AVPacket) error {
 	}
 }
 
-// quarters is by how many quarter turns clockwise the pictures of a stream are
-// to be turned to stand upright, 0 to 3.
-func quarters(s *C.AVStream) int {
-	turn := float64(C.mediaTurn(s))
+// turnOf is how the pictures of a stream are to be turned to stand upright: by
+// quarters, and mirrored, too, where the file says so.
+func turnOf(s *C.AVStream) orientation {
+	var mirrored C.int
+	turn := float64(C.mediaTurn(s, &mirrored))
 	if math.IsNaN(turn) || math.IsInf(turn, 0) {
-		return 0
+		return asStored
 	}
-	return ((int(math.Round(-turn/90)) % 4) + 4) % 4
+	transforms := heif.Transforms{{Quarters: int(math.Round(turn / 90))}}
+	if mirrored != 0 {
+		transforms = append(transforms, heif.Transform{Mirror: heif.LeftRight})
+	}
+	return exifOf(transforms)
 }
 
 // avError wraps a failure of the libraries.

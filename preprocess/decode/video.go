@@ -204,14 +204,13 @@ func (v *video) keep(mat gocv.Mat, at time.Duration, l preprocess.Limits, out *A
 	if mat.Empty() || int64(mat.Cols())*int64(mat.Rows()) > l.Pixels {
 		return nil // the size was checked at the start: what changes it later is damage
 	}
-	if turn := quarters(v.stream); turn > 0 {
-		upright := gocv.NewMat()
-		defer closeMat(&upright)
-		code := []gocv.RotateFlag{gocv.Rotate90Clockwise, gocv.Rotate180Clockwise, gocv.Rotate90CounterClockwise}[turn-1]
-		if err := gocv.Rotate(mat, &upright, code); err != nil {
-			return fmt.Errorf("turn the picture: %w", err)
+	if turn := turnOf(v.stream); turn != asStored {
+		turned, err := upright(mat.Clone(), turn) // which takes it over
+		if err != nil {
+			return err
 		}
-		mat = upright
+		defer closeMat(&turned)
+		mat = turned
 	}
 	if v.taken == 0 {
 		v.width, v.height = mat.Cols(), mat.Rows()

@@ -141,49 +141,56 @@ func TestVideoOfEveryContainerAndCodec(t *testing.T) {
 }
 
 // turned writes a display matrix into the first track of an MP4 file, as a
-// phone does: by how many degrees clockwise players must turn it.
-func turned(t *testing.T, path string, degrees int) []byte {
+// phone does: its first two rows and columns.
+func turned(t *testing.T, path string, m [4]int32) []byte {
 	t.Helper()
 	file, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	unit := int32(1 << 16)
-	m := map[int][4]int32{90: {0, unit, -unit, 0}, 180: {-unit, 0, 0, -unit}, 270: {0, -unit, unit, 0}}[degrees]
 	at := box(t, file, "tkhd") + 40
 	for i, v := range []int32{m[0], m[1], 0, m[2], m[3]} {
-		binary.BigEndian.PutUint32(file[at+4*i:], uint32(v))
+		binary.BigEndian.PutUint32(file[at+4*i:], uint32(v)<<16)
 	}
 	return file
 }
 
+// TestRotationIsHonoured: a mirrored film, as some phones write with the camera
+// in front, was taken for one that is turned, and judged upside down.
 func TestRotationIsHonoured(t *testing.T) {
 	t.Parallel()
 	path := encode(t, clock(t, 2), "x.mp4", "-c:v", "libx264", "-an")
-	for degrees, want := range map[int][4][3]int{
-		90:  {blue, red, green, white},
-		180: {white, blue, red, green},
-		270: {green, white, blue, red},
+	for name, tc := range map[string]struct {
+		matrix [4]int32
+		want   [4][3]int
+	}{
+		"90°":                 {[4]int32{0, 1, -1, 0}, [4][3]int{blue, red, green, white}},
+		"180°":                {[4]int32{-1, 0, 0, -1}, [4][3]int{white, blue, red, green}},
+		"270°":                {[4]int32{0, -1, 1, 0}, [4][3]int{green, white, blue, red}},
+		"left and right":      {[4]int32{-1, 0, 0, 1}, [4][3]int{green, red, blue, white}},
+		"top and bottom":      {[4]int32{1, 0, 0, -1}, [4][3]int{blue, white, green, red}},
+		"along a diagonal":    {[4]int32{0, 1, 1, 0}, [4][3]int{red, blue, white, green}},
+		"along the other one": {[4]int32{0, -1, -1, 0}, [4][3]int{white, green, red, blue}},
 	} {
-		file := turned(t, path, degrees)
+		file := turned(t, path, tc.matrix)
 		d, err := decodeBytes(t, file, preprocess.MP4, preprocess.DefaultLimits())
 		if err != nil {
-			t.Fatalf("%d°: %v", degrees, err)
+			t.Fatalf("%s: %v", name, err)
 		}
 		w, h := 160, 128
-		if degrees != 180 {
+		if tc.matrix[0] == 0 {
 			w, h = h, w
 		}
 		if ref := d.arena.Frames()[0]; d.Width != w || d.Height != h || ref.Width != w || ref.Height != h {
-			t.Errorf("%d°: found %+v, frame %+v", degrees, d.Found, ref)
+			t.Errorf("%s: found %+v, frame %+v", name, d.Found, ref)
 		}
-		wantCorners(t, d.pixels(t, 5), want)
+		wantCorners(t, d.pixels(t, 5), tc.want)
 		other := filepath.Join(t.TempDir(), "turned.mp4")
 		if err := os.WriteFile(other, file, 0o600); err != nil {
 			t.Fatal(err)
 		}
 		raw := ffmpeg(t, "-i", other, "-frames:v", "1", "-f", "rawvideo", "-pix_fmt", "rgb24", "-")
-		wantCorners(t, rgbPicture{raw, w, h}, want) // ffmpeg turns them the same way
+		wantCorners(t, rgbPicture{raw, w, h}, tc.want) // ffmpeg turns them the same way
 	}
 }
 
