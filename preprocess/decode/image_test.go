@@ -4,6 +4,7 @@ package decode
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
 	"image"
 	"image/color"
@@ -11,6 +12,7 @@ import (
 	"image/gif"
 	"image/jpeg"
 	"image/png"
+	"slices"
 	"testing"
 
 	"gocv.io/x/gocv"
@@ -200,5 +202,26 @@ func TestOrientations(t *testing.T) {
 				frames[0].expect(t, drawnColors(), 12)
 			})
 		}
+	}
+}
+
+// TestOrientationOfWebP: the picture stayed on its side where a chunk of odd
+// length, as a colour profile or lossless pixels may be, stands before the EXIF
+// data, or these begin as in JPEG.
+func TestOrientationOfWebP(t *testing.T) {
+	t.Parallel()
+	plain := testdata(t, "orientation6.webp")
+	const canvas = 12 + 8 + 10 // up to the end of the first chunk
+	odd := slices.Concat(plain[:canvas], []byte("ICCP\x03\x00\x00\x00odd\x00"), plain[canvas:])
+	at := bytes.Index(plain, []byte("EXIF")) + 8
+	marked := slices.Concat(plain[:at], []byte("Exif\x00\x00"), plain[at:])
+	marked[at-4] += 6
+	for name, data := range map[string][]byte{"odd": odd, "marked": marked} {
+		binary.LittleEndian.PutUint32(data[4:], uint32(len(data)-8))
+		found, frames, err := decodeTest(t, data, preprocess.WebP, preprocess.DefaultLimits())
+		if err != nil || found.Width != 96 {
+			t.Fatalf("%s: found %+v, %v", name, found, err)
+		}
+		frames[0].expect(t, drawnColors(), 12)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"gocv.io/x/gocv"
 
 	"deepfaked/preprocess"
+	"deepfaked/preprocess/internal/animation"
 )
 
 // orientation is how a stored picture has to be turned, as EXIF numbers it.
@@ -19,11 +20,14 @@ type orientation int
 const asStored orientation = 1
 
 // readOrientation reads the orientation out of the file's EXIF data. Damaged
-// EXIF data is not held against a picture.
+// EXIF data is not held against a picture. The library loses its way in a WebP
+// file at a chunk of odd length, and gets the EXIF data alone.
 func readOrientation(data []byte, format preprocess.Format) orientation {
+	if format == preprocess.WebP {
+		data, format = animation.EXIF(data), preprocess.TIFF
+	}
 	container, ok := map[preprocess.Format]imagemeta.ImageFormat{
-		preprocess.JPEG: imagemeta.JPEG, preprocess.PNG: imagemeta.PNG,
-		preprocess.WebP: imagemeta.WebP, preprocess.TIFF: imagemeta.TIFF,
+		preprocess.JPEG: imagemeta.JPEG, preprocess.PNG: imagemeta.PNG, preprocess.TIFF: imagemeta.TIFF,
 	}[format]
 	if !ok {
 		return asStored

@@ -267,5 +267,6 @@ func FuzzWebP(f *testing.F) {
 		a, err := WebP(data)
 		fuzzFrames(t, a, err)
 		_ = LosslessWebP(data)
+		_ = EXIF(data)
 	})
 }

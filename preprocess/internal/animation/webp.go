@@ -1,6 +1,7 @@
 package animation
 
 import (
+	"bytes"
 	"encoding/binary"
 	"image"
 	"time"
@@ -97,6 +98,21 @@ func LosslessWebP(data []byte) bool {
 	if len(data) > 12 {
 		_ = riffChunks(data[12:], func(kind string, _ []byte) error {
 			found = found || kind == "VP8L"
+			return nil
+		})
+	}
+	return found
+}
+
+// EXIF is the EXIF data of a WebP file, a TIFF file of its own, or nil. Some
+// programs put JPEG's mark before it.
+func EXIF(data []byte) []byte {
+	var found []byte
+	if len(data) > 12 {
+		_ = riffChunks(data[12:], func(kind string, body []byte) error {
+			if kind == "EXIF" && found == nil {
+				found = bytes.TrimPrefix(body, []byte("Exif\x00\x00"))
+			}
 			return nil
 		})
 	}
