@@ -74,3 +74,18 @@ func TestStreamsThatCanBeDecodedAreFound(t *testing.T) {
 		t.Errorf("beside a cover: %+v, %d frames", d.Found, len(d.arena.Frames()))
 	}
 }
+
+// TestSoundThatCanBeDecodedIsFound: sound in a foreign codec hid other sound in the
+// file, as in films with several: it was refused, or judged by its pictures alone.
+func TestSoundThatCanBeDecodedIsFound(t *testing.T) {
+	t.Parallel()
+	dir, master := t.TempDir(), clock(t, 2)
+	for name, pictures := range map[string][]string{"film.mkv": {"-map", "0:v", "-c:v", "libx264", "-pix_fmt", "yuv420p"}, "sound.mka": nil} {
+		path := filepath.Join(dir, name)
+		args := append([]string{"-i", master, "-map", "0:a", "-map", "0:a", "-c:a:0", "wavpack", "-c:a:1", "aac"}, pictures...)
+		ffmpeg(t, append(args, path)...)
+		if d := mustDecode(t, path, preprocess.Matroska); len(d.arena.Windows()) == 0 {
+			t.Errorf("%s: %+v without sound", name, d.Found)
+		}
+	}
+}

@@ -246,10 +246,16 @@ func codecName(s *C.AVStream) string { return C.GoString(C.avcodec_get_name(s.co
 // decodable says whether the pictures of a stream are in a codec that is decoded.
 func decodable(s *C.AVStream) bool { return strings.Contains(videoNames, ","+codecName(s)+",") }
 
+// audible says whether the sound of a stream is in a codec that is decoded.
+func audible(s *C.AVStream) bool {
+	codec := C.avcodec_find_decoder(s.codecpar.codec_id)
+	return codec != nil && strings.Contains(","+soundCodecs+",", ","+C.GoString(codec.name)+",")
+}
+
 // choose picks the best stream of sound and of video, nil where there is none,
 // and has the demuxer pass over the others.
 func (in *input) choose() (snd, vid *C.AVStream) {
-	snd, vid = in.best(C.AVMEDIA_TYPE_AUDIO), in.bestVideo()
+	snd, vid = in.best(C.AVMEDIA_TYPE_AUDIO, audible), in.best(C.AVMEDIA_TYPE_VIDEO, decodable)
 	for _, s := range in.streams() {
 		if s != snd && s != vid {
 			s.discard = C.AVDISCARD_ALL
@@ -258,12 +264,12 @@ func (in *input) choose() (snd, vid *C.AVStream) {
 	return snd, vid
 }
 
-// bestVideo is the library's choice, or the first stream that can be decoded if
-// that one can't. Cover art is not video.
-func (in *input) bestVideo() *C.AVStream {
+// best is the library's choice among the streams of a kind, or the first that can
+// be decoded if that one can't. Cover art is not video.
+func (in *input) best(kind C.enum_AVMediaType, decodable func(*C.AVStream) bool) *C.AVStream {
 	var found *C.AVStream
-	for _, s := range append([]*C.AVStream{in.best(C.AVMEDIA_TYPE_VIDEO)}, in.streams()...) {
-		if s == nil || s.codecpar.codec_type != C.AVMEDIA_TYPE_VIDEO ||
+	for _, s := range append([]*C.AVStream{in.likely(kind)}, in.streams()...) {
+		if s == nil || s.codecpar.codec_type != kind ||
 			s.disposition&(C.AV_DISPOSITION_ATTACHED_PIC|C.AV_DISPOSITION_TIMED_THUMBNAILS) != 0 {
 			continue
 		}
@@ -277,7 +283,8 @@ func (in *input) bestVideo() *C.AVStream {
 	return found
 }
 
-func (in *input) best(kind C.enum_AVMediaType) *C.AVStream {
+// likely is the library's choice, whatever its codec.
+func (in *input) likely(kind C.enum_AVMediaType) *C.AVStream {
 	i := C.av_find_best_stream(in.ctx, kind, -1, -1, nil, 0)
 	if i < 0 {
 		return nil
