@@ -127,7 +127,7 @@ func checkPreview(data []byte) error {
 }
 
 // checkSamples refuses the kinds of numbers that OpenCV does not decode, or not
-// as levels of light.
+// as levels of light. It takes planes of more than 8 bits for interleaved pixels.
 func checkSamples(data []byte) error {
 	page := firstPage(data)
 	bits, kind := page.short(258, 1), page.short(339, 1)
@@ -135,6 +135,9 @@ func checkSamples(data []byte) error {
 	switch {
 	case name == "":
 		name = "numbers of an unknown kind"
+	case bits > 8 && page.short(277, 1) > 1 && page.short(284, 1) == 2:
+		return unsupported(fmt.Sprintf("The file is recognised as TIFF but its samples of %d bits lie in a plane for each colour, "+
+			"which is not supported; convert it to 8 bits.", bits))
 	case kind == 3 && bits == 32, (kind == 1 || kind == 4) && bits <= 16:
 		return nil
 	}

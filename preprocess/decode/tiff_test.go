@@ -120,3 +120,23 @@ func TestTIFFWhiteIsZero(t *testing.T) {
 	}
 	frames[0].expect(t, all(0xcc, 0xcc, 0xcc), 2)
 }
+
+// TestTIFFPlanes: pictures of 16 bits with a plane for each colour were judged as
+// stripes of noise.
+func TestTIFFPlanes(t *testing.T) {
+	t.Parallel()
+	const plane = 96 * 64 * 2
+	file := tagged(rawTIFF(1, 16, func(b []byte, level float64) []byte {
+		return binary.LittleEndian.AppendUint16(b, uint16(level*65535))
+	}), 9, 284, 3, 2)
+	for entry, values := range map[int][3]uint32{5: {150, 150 + plane, 150 + 2*plane}, 8: {plane, plane, plane}} {
+		tagged(file, entry, []uint16{5: 273, 8: 279}[entry], 4, 0)
+		binary.LittleEndian.PutUint32(file[10+12*entry+4:], 3)
+		binary.LittleEndian.PutUint32(file[10+12*entry+8:], uint32(len(file)))
+		for _, v := range values {
+			file = binary.LittleEndian.AppendUint32(file, v)
+		}
+	}
+	_, _, err := decodeTest(t, file, preprocess.TIFF, preprocess.DefaultLimits())
+	wantFault(t, err, preprocess.UnsupportedMediaType, "16 bits lie in a plane for each colour")
+}
