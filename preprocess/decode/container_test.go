@@ -135,6 +135,18 @@ func TestContainerLimits(t *testing.T) {
 	wantCode(t, err, preprocess.UnsupportedMediaType, "0.1 seconds")
 }
 
+// TestLimitOfAFilmWithoutTimes: pictures that are all at one time are spread over
+// one that nobody compared with the limit. The server did not believe it, and
+// killed two children.
+func TestLimitOfAFilmWithoutTimes(t *testing.T) {
+	t.Parallel()
+	l := preprocess.DefaultLimits()
+	l.Duration = time.Second // of 30 pictures
+	path := encode(t, clock(t, 3), "x.mkv", "-an", "-c:v", "mjpeg", "-pix_fmt", "yuvj420p", "-bsf:v", "setts=ts=0")
+	_, err := decodePath(t, path, preprocess.Matroska, l)
+	wantCode(t, err, preprocess.PayloadTooLarge, "at most 1s")
+}
+
 // TestGiantPictures: a header that claims 65535 by 65535 pixels is refused
 // before anything is decoded.
 func TestGiantPictures(t *testing.T) {

@@ -92,10 +92,12 @@ func (v *video) Duration() time.Duration {
 	return videoLength(v.packets, shown)
 }
 
-// Frames takes the pictures. It fails only where the output is full; damage
-// costs the pictures that it hits.
+// Frames takes the pictures. It fails only where the output is full or a limit is
+// passed; damage costs the pictures that it hits.
 func (v *video) Frames(src Source, out *Arena) error {
-	v.spread()
+	if err := v.spread(); err != nil {
+		return err
+	}
 	area := max(int(v.stream.codecpar.width)*int(v.stream.codecpar.height), 1)
 	targets := planFrames(v.packets, src.Limits.Frames, max(v.pixels/area, src.Limits.Frames))
 	list := pieces(v.packets, targets)
@@ -110,10 +112,11 @@ func (v *video) Frames(src Source, out *Arena) error {
 	return v.readClip(clip, list, targets, src.Limits, out)
 }
 
-// spread gives the packets times by their order where the file gives none.
-func (v *video) spread() {
+// spread gives the packets times by their order where the file gives none. The
+// error is the limit, which they may pass by that.
+func (v *video) spread() error {
 	if v.last > v.first {
-		return
+		return nil
 	}
 	for i := range v.packets {
 		v.packets[i].at = time.Duration(i) * clipTick * time.Millisecond
@@ -121,6 +124,10 @@ func (v *video) spread() {
 	if shown := showOrder(v.packets); len(shown) > 0 {
 		v.first = v.packets[shown[0]].at
 	}
+	if length := v.Duration(); length > v.limit {
+		return tooLong(length, v.limit)
+	}
+	return nil
 }
 
 // readClip decodes the clip from end to end and keeps the targets. Within a
