@@ -58,3 +58,23 @@ func TestBMPAlpha(t *testing.T) {
 		})
 	}
 }
+
+// TestBMPOfOS2: pictures with the header of OS/2 were judged in grey.
+func TestBMPOfOS2(t *testing.T) {
+	t.Parallel()
+	b := []byte("BM")
+	for _, v := range []uint32{26 + 96*64*3, 0, 26, 12, 64<<16 | 96, 24<<16 | 1} {
+		b = binary.LittleEndian.AppendUint32(b, v)
+	}
+	for y := range 64 {
+		for x := range 96 {
+			c := drawnColors()[x/48+(63-y)/32*2] // rows from the bottom
+			b = append(b, c.B, c.G, c.R)
+		}
+	}
+	_, frames, err := decodeTest(t, b, preprocess.BMP, preprocess.DefaultLimits())
+	if err != nil {
+		t.Fatal(err)
+	}
+	frames[0].expect(t, drawnColors(), 6)
+}
