@@ -4,6 +4,7 @@ package decode
 
 import (
 	"encoding/binary"
+	"math/bits"
 
 	"gocv.io/x/gocv"
 )
@@ -13,6 +14,9 @@ import (
 // in any case, and pictures with the header of OS/2 for grey unless it is told to
 // read colours.
 func decodeBMP(data []byte) (gocv.Mat, error) {
+	if err := checkMasks(data); err != nil {
+		return gocv.Mat{}, err
+	}
 	flags := gocv.IMReadUnchanged
 	if bmpNumber(data, bmpHeader) == 12 {
 		flags = gocv.IMReadColor
@@ -27,7 +31,9 @@ func decodeBMP(data []byte) (gocv.Mat, error) {
 // Where numbers of 32 bits stand in a BMP file.
 const (
 	bmpHeader      = 14 // the size of the second header
+	bmpBits        = 28 // of a pixel, in 16 bits, and those of the compression
 	bmpCompression = 30
+	bmpMasks       = 54 // of red, green and blue
 	bmpAlphaMask   = 66
 )
 
@@ -39,9 +45,28 @@ func bmpNumber(data []byte, at int) uint32 {
 	return binary.LittleEndian.Uint32(data[at:])
 }
 
+// bmpBitFields is the compression that says that masks tell colours apart.
+const bmpBitFields = 3
+
+// checkMasks refuses pixels of 32 bits whose colours OpenCV reads from elsewhere than
+// their masks say: behind the shorter headers it does not look at them, and nowhere
+// does it scale other than whole bytes right.
+func checkMasks(data []byte) error {
+	if bmpNumber(data, bmpCompression) != bmpBitFields || bmpNumber(data, bmpBits)&0xffff != 32 {
+		return nil
+	}
+	for i, usual := range []uint32{0x00ff0000, 0x0000ff00, 0x000000ff} {
+		mask := bmpNumber(data, bmpMasks+4*i)
+		whole := mask>>(bits.TrailingZeros32(mask)&^7) == 0xff
+		if mask != usual && (bmpNumber(data, bmpHeader) < 56 || !whole) {
+			return unsupported("The file is recognised as BMP but where its pixels hold which colour is not supported; convert it to PNG.")
+		}
+	}
+	return nil
+}
+
 // bmpAlpha says whether the header has a mask for alpha that is in force: it is the
 // fourth of those for "bit fields" (BITMAPV3INFOHEADER and later).
 func bmpAlpha(data []byte) bool {
-	const bitFields = 3
-	return bmpNumber(data, bmpHeader) >= 56 && bmpNumber(data, bmpCompression) == bitFields && bmpNumber(data, bmpAlphaMask) != 0
+	return bmpNumber(data, bmpHeader) >= 56 && bmpNumber(data, bmpCompression) == bmpBitFields && bmpNumber(data, bmpAlphaMask) != 0
 }

@@ -78,3 +78,35 @@ func TestBMPOfOS2(t *testing.T) {
 	}
 	frames[0].expect(t, drawnColors(), 6)
 }
+
+// TestBMPMasks: pictures whose masks name an order of colours other than the usual
+// one were judged with red and blue exchanged where their header is short.
+func TestBMPMasks(t *testing.T) {
+	t.Parallel()
+	masked := func(header uint32, masks ...uint32) []byte {
+		file := rawBMP(header, 3, 0, 0)
+		for i, m := range masks {
+			binary.LittleEndian.PutUint32(file[bmpMasks+4*i:], m)
+		}
+		return file
+	}
+	exchanged := drawnColors()
+	for i, c := range exchanged {
+		exchanged[i].R, exchanged[i].B = c.B, c.R
+	}
+	_, frames, err := decodeTest(t, masked(108, 0xff, 0xff00, 0xff0000), preprocess.BMP, preprocess.DefaultLimits())
+	if err != nil {
+		t.Fatal(err)
+	}
+	frames[0].expect(t, exchanged, 6)
+	for name, file := range map[string][]byte{
+		"short header": masked(40, 0xff, 0xff00, 0xff0000),
+		"10 bits":      masked(108, 0x3ff00000, 0xffc00, 0x3ff),
+		"none":         masked(40, 0, 0, 0),
+	} {
+		_, _, err := decodeTest(t, file, preprocess.BMP, preprocess.DefaultLimits())
+		t.Run(name, func(t *testing.T) {
+			wantFault(t, err, preprocess.UnsupportedMediaType, "which colour is not supported")
+		})
+	}
+}
