@@ -223,6 +223,22 @@ func (r *DecodeReply) inside(t *testing.T, size int64) {
 	}
 }
 
+// TestALongAnimationIsBelieved: of an animation more than a million pixels long, within
+// the limit of all its pixels, the child's reply was taken for a lie, and two children
+// killed for it.
+func TestALongAnimationIsBelieved(t *testing.T) {
+	t.Parallel()
+	req := DecodeRequest{Format: PNG, Limits: DefaultLimits()}
+	reply := DecodeReply{Kind: Image, Width: 1_500_000, Height: 40, Frames: []FrameRef{{Width: 1280, Height: 1}}}
+	if err := reply.check(req, 4096); err != nil {
+		t.Error(err)
+	}
+	reply.Width = int(req.Limits.Pixels) + 1
+	if err := reply.check(req, 4096); err == nil {
+		t.Error("a picture beyond the limit is believed")
+	}
+}
+
 // TestAChildMayWriteAClip: the bound of a child's files was that of its output,
 // so that a film of which more than that is copied out could not be decoded.
 func TestAChildMayWriteAClip(t *testing.T) {

@@ -59,9 +59,6 @@ type WindowRef struct {
 // maxText bounds what a child may say.
 const maxText = 400
 
-// maxSide bounds the dimensions that a child may claim.
-const maxSide = 1 << 20
-
 // parseReply reads the message of a child that was sent the request of that id.
 // A reply to another request is an error: a child may send more replies than it
 // is asked for, so that the next file would be given the pixels of its choice.
@@ -108,7 +105,7 @@ func (r *DecodeReply) check(req DecodeRequest, size int64) error {
 		return fmt.Errorf("kind %s of a %s file", r.Kind, req.Format)
 	case len(r.Format) > 32 || !printable(r.Format):
 		return errors.New("an unfit name of a format")
-	case r.Width < 0 || r.Height < 0 || r.Width > maxSide || r.Height > maxSide:
+	case r.Width < 0 || r.Height < 0 || int64(max(r.Width, r.Height)) > req.Limits.Pixels:
 		return fmt.Errorf("%d by %d pixels", r.Width, r.Height)
 	case r.Duration < 0 || r.Duration > 2*req.Limits.Duration:
 		return fmt.Errorf("a duration of %v", r.Duration)
