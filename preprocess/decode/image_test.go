@@ -225,3 +225,18 @@ func TestOrientationOfWebP(t *testing.T) {
 		frames[0].expect(t, drawnColors(), 12)
 	}
 }
+
+// TestOrientationOfAJPEGWithStrayBytes: the picture stayed on its side where there
+// is something between the segments, as some cameras leave it.
+func TestOrientationOfAJPEGWithStrayBytes(t *testing.T) {
+	t.Parallel()
+	plain := testdata(t, "orientation6.jpg")
+	for _, stray := range []string{"\xff", "\x00\x00\x00", "stray"} {
+		data := slices.Concat(plain[:2], []byte(stray), plain[2:])
+		found, frames, err := decodeTest(t, data, preprocess.JPEG, preprocess.DefaultLimits())
+		if err != nil || found.Width != 96 {
+			t.Fatalf("%q: found %+v, %v", stray, found, err)
+		}
+		frames[0].expect(t, drawnColors(), 12)
+	}
+}

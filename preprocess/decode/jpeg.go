@@ -19,11 +19,11 @@ import (
 // decodeJPEG decodes a JPEG file into a frame of out: at once, unless it is to be
 // turned, shrunk or converted.
 func decodeJPEG(data []byte, src Source, out *Arena) (Found, error) {
-	turn := readOrientation(data, src.Format)
 	data, info, err := wholeJPEG(data, src.Limits)
 	if err != nil {
 		return Found{}, err
 	}
+	turn := readOrientation([]byte(info.EXIF), preprocess.TIFF)
 	if info.Components != 4 && turn == asStored && max(info.Width, info.Height) <= src.Limits.Side {
 		return jpegFrame(data, info, out)
 	}

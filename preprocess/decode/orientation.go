@@ -21,13 +21,14 @@ const asStored orientation = 1
 
 // readOrientation reads the orientation out of the file's EXIF data. Damaged
 // EXIF data is not held against a picture. The library loses its way in a WebP
-// file at a chunk of odd length, and gets the EXIF data alone.
+// file at a chunk of odd length, and in a JPEG file at stray bytes: of these it gets
+// the EXIF data alone, a TIFF file of its own.
 func readOrientation(data []byte, format preprocess.Format) orientation {
 	if format == preprocess.WebP {
 		data, format = animation.EXIF(data), preprocess.TIFF
 	}
 	container, ok := map[preprocess.Format]imagemeta.ImageFormat{
-		preprocess.JPEG: imagemeta.JPEG, preprocess.PNG: imagemeta.PNG, preprocess.TIFF: imagemeta.TIFF,
+		preprocess.PNG: imagemeta.PNG, preprocess.TIFF: imagemeta.TIFF,
 	}[format]
 	if !ok {
 		return asStored

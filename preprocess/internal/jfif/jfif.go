@@ -10,12 +10,16 @@ import (
 
 // Info is what the segments say.
 type Info struct {
-	Components int  // 1 is grey, 3 colour, 4 inks
-	Width      int  // pixels, as stored
-	Height     int  // pixels, as stored; 0 where only a later segment says it
-	Adobe      bool // whether an Adobe segment says how colours are coded
-	Refined    bool // whether the scans begun so far bring every coefficient to its last bit
+	Components int    // 1 is grey, 3 colour, 4 inks
+	Width      int    // pixels, as stored
+	Height     int    // pixels, as stored; 0 where only a later segment says it
+	Adobe      bool   // whether an Adobe segment says how colours are coded
+	Refined    bool   // whether the scans begun so far bring every coefficient to its last bit
+	EXIF       string // a TIFF file of its own; empty where there is none
 }
+
+// exifMark begins a segment of EXIF data.
+const exifMark = "Exif\x00\x00"
 
 // ErrTruncated means that the file has no end marker behind its pixels.
 var ErrTruncated = errors.New("jfif: the file is truncated")
@@ -76,6 +80,8 @@ func (i *Info) take(marker byte, body []byte, p *progress) {
 	switch {
 	case marker == 0xee && bytes.HasPrefix(body, []byte("Adobe")) && len(body) >= 12:
 		i.Adobe = true
+	case marker == 0xe1 && bytes.HasPrefix(body, []byte(exifMark)) && i.EXIF == "":
+		i.EXIF = string(body[len(exifMark):])
 	case marker >= 0xc0 && marker <= 0xcf && marker != 0xc4 && marker != 0xc8 && marker != 0xcc && len(body) >= 6:
 		i.Components = int(body[5])
 		i.Height, i.Width = int(binary.BigEndian.Uint16(body[1:])), int(binary.BigEndian.Uint16(body[3:]))
