@@ -31,16 +31,27 @@ func decodeTIFF(data []byte) (gocv.Mat, error) {
 	if mat.Type() == gocv.MatTypeCV16UC1 && firstPage(data).short(262, 1) == 0 {
 		return inverted(mat) // OpenCV does not look at what is white where samples have 16 bits
 	}
-	if mat.Type() != gocv.MatTypeCV8UC4 {
+	// libtiff multiplies colours of 8 bits, and only those; others may be so in the file.
+	if mat.Channels() != 4 || mat.Type() != gocv.MatTypeCV8UC4 && firstPage(data).short(338, 0) != 1 {
 		return mat, nil
 	}
-	pix, err := mat.DataPtrUint8()
+	return onWhitePremultiplied(mat)
+}
+
+// onWhitePremultiplied puts a picture on white whose colours are multiplied by alpha.
+// It takes mat over.
+func onWhitePremultiplied(mat gocv.Mat) (gocv.Mat, error) {
+	small, err := eightBits(mat)
 	if err != nil {
-		closeMat(&mat)
+		return gocv.Mat{}, err
+	}
+	pix, err := small.DataPtrUint8()
+	if err != nil {
+		closeMat(&small)
 		return gocv.Mat{}, fmt.Errorf("reach the pixels: %w", err)
 	}
-	whitenPremultiplied(pix) // libtiff multiplies 8-bit colours, and only those
-	return mat, nil
+	whitenPremultiplied(pix)
+	return small, nil
 }
 
 // inverted makes black what is white. It takes mat over.

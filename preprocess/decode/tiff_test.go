@@ -140,3 +140,27 @@ func TestTIFFPlanes(t *testing.T) {
 	_, _, err := decodeTest(t, file, preprocess.TIFF, preprocess.DefaultLimits())
 	wantFault(t, err, preprocess.UnsupportedMediaType, "16 bits lie in a plane for each colour")
 }
+
+// TestTIFFDeepAlpha: half-transparent pixels of 16 bits whose colours are multiplied
+// already were multiplied once more, and came out too dark.
+func TestTIFFDeepAlpha(t *testing.T) {
+	t.Parallel()
+	for associated, multiplied := range map[uint16]float64{1: 0.5, 2: 1} {
+		n := 0
+		file := rawTIFF(1, 16, func(b []byte, level float64) []byte {
+			b = binary.LittleEndian.AppendUint16(b, uint16(level*multiplied*65535))
+			if n++; n%3 == 0 {
+				b = binary.LittleEndian.AppendUint16(b, 0x8000)
+			}
+			return b
+		})
+		file = tagged(tagged(file, 6, 277, 3, 4), 9, 338, 3, associated)
+		binary.LittleEndian.PutUint16(file[10+12*2+4:], 4) // numbers of bits
+		binary.LittleEndian.PutUint16(file[144:], 16)      // the fourth of them
+		_, frames, err := decodeTest(t, file, preprocess.TIFF, preprocess.DefaultLimits())
+		if err != nil {
+			t.Fatal(err)
+		}
+		frames[0].expect(t, onWhiteAt(128), 6)
+	}
+}
