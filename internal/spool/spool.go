@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -69,24 +70,36 @@ func New(opts Options) (*Spool, error) {
 		}
 		opts.Kept = ""
 	}
-	left, err := filepath.Glob(filepath.Join(opts.Dir, prefix+"*"))
-	if err != nil {
-		return nil, fmt.Errorf("spool: list the folder: %w", err)
-	}
-	for _, name := range left {
-		// A process that shares the folder may just have removed its own.
-		if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("spool: remove a file left behind: %w", err)
-		}
+	if err := tidy(opts.Dir); err != nil {
+		return nil, err
 	}
 	s := &Spool{dir: opts.Dir, park: opts.Park, kept: opts.Kept, keep: opts.Keep, names: opts.Names, capacity: opts.Capacity}
 	if s.park == "" {
 		return s, nil
 	}
+	var err error
 	if s.mark, err = mark(s.park); err != nil {
 		return nil, err
 	}
 	return s, s.recount()
+}
+
+// tidy removes what a killed process may have left in a folder.
+func tidy(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return fmt.Errorf("spool: list the folder: %w", err)
+	}
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), prefix) {
+			continue
+		}
+		// A process that shares the folder may just have removed its own.
+		if err := os.Remove(filepath.Join(dir, e.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("spool: remove a file left behind: %w", err)
+		}
+	}
+	return nil
 }
 
 // Create opens an empty file for reading and writing. The caller closes it.

@@ -124,17 +124,24 @@ func create(t *testing.T, s *Spool) *File {
 	return f
 }
 
+// TestNewRemovesWhatAKilledProcessLeft: the path of the folder was taken for a
+// pattern, so that one with a bracket in it was refused, or nothing in it removed.
 func TestNewRemovesWhatAKilledProcessLeft(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, prefix+"123"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := New(Options{Dir: dir}); err != nil {
-		t.Fatal(err)
-	}
-	if names := list(t, dir); len(names) != 0 {
-		t.Errorf("left: %v", names)
+	for _, name := range []string{"spool", "data [1]", "data [1"} {
+		dir := filepath.Join(t.TempDir(), name)
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, prefix+"123"), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := New(Options{Dir: dir}); err != nil {
+			t.Error(err)
+		}
+		if names := list(t, dir); len(names) != 0 {
+			t.Errorf("left: %v", names)
+		}
 	}
 }
 
