@@ -134,9 +134,10 @@ func windowStarts(n int, l preprocess.Limits) []int {
 	return starts
 }
 
-// tooLong refuses a file for its duration.
+// tooLong refuses a file for its duration, which is beyond the limit.
 func tooLong(d, limit time.Duration) error {
-	return tooLarge(fmt.Sprintf("The file lasts at least %v; at most %v are allowed.", d.Round(time.Second), limit))
+	seconds := (d - 1).Truncate(time.Second) // less than d, which may be but a moment beyond
+	return tooLarge(fmt.Sprintf("The file lasts more than %v; at most %v are allowed.", seconds, limit))
 }
 
 // tooLarge refuses a file for a limit that it passes; message names it.

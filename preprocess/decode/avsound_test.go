@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -117,6 +118,22 @@ func TestSoundStopsAtTheLimit(t *testing.T) {
 	var fault *preprocess.Error
 	if err := s.Write(block); !errors.As(err, &fault) || fault.Code != preprocess.PayloadTooLarge {
 		t.Fatalf("got %v", err)
+	}
+}
+
+// TestTooLongMakesSense: files that are a moment too long were told that they last
+// at least as long as is allowed.
+func TestTooLongMakesSense(t *testing.T) {
+	t.Parallel()
+	const limit = 30 * time.Minute
+	for length, says := range map[time.Duration]string{
+		limit + 200*time.Millisecond: "lasts more than 30m0s; at most 30m0s are",
+		limit + time.Second:          "lasts more than 30m0s; at most 30m0s are",
+		time.Hour + time.Millisecond: "lasts more than 1h0m0s; at most 30m0s are",
+	} {
+		if err := tooLong(length, limit); !strings.Contains(err.Error(), says) {
+			t.Errorf("%v: %v", length, err)
+		}
 	}
 }
 
