@@ -185,10 +185,21 @@ func validateUploads(uploads string) error {
 		if u.Host == "" {
 			return fmt.Errorf("uploads is %q, it must name a bucket, such as %s://BUCKET", uploads, u.Scheme)
 		}
+		return validateBucket(u)
 	default:
 		return fmt.Errorf("uploads is %q, it must be file://, s3://BUCKET, gs://BUCKET or azblob://CONTAINER", uploads)
 	}
 	return nil
+}
+
+// validateBucket refuses what the clients of buckets would leave out without a word:
+// two services with a folder each would share the bucket, and remove each other's
+// uploads. It says nothing of the address: a key may stand in it.
+func validateBucket(u *url.URL) error {
+	if strings.Trim(u.Path, "/") == "" && u.User == nil && u.Fragment == "" {
+		return nil
+	}
+	return fmt.Errorf("uploads must be %s://BUCKET, and after it only ? and options: a folder in it is named by ?prefix=FOLDER/, and keys come from the environment", u.Scheme)
 }
 
 // validateRedis says nothing of the address: a password may stand in it.

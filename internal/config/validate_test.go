@@ -86,12 +86,27 @@ func TestValidateAccepts(t *testing.T) {
 func TestValidateUploads(t *testing.T) {
 	t.Parallel()
 	for _, uploads := range []string{
-		"file://", "file:///var/jobs", "file:///var/jobs/", "gs://uploads", "azblob://uploads?prefix=a/",
+		"file://", "file:///var/jobs", "file:///var/jobs/", "gs://uploads", "gs://uploads/", "azblob://uploads?prefix=a/",
 		"s3://uploads?endpoint=http://127.0.0.1:7070&use_path_style=true&region=us-east-1",
 	} {
 		c := Default()
 		c.Uploads = uploads
 		assert.NoError(t, c.Validate(), uploads)
+	}
+}
+
+// Of s3://uploads/staging and s3://uploads/production the folder was left out without
+// a word: both were the whole bucket, and each service removed the other's uploads
+// after an hour, as having no job. Keys in the address were left out, too.
+func TestValidateBuckets(t *testing.T) {
+	t.Parallel()
+	for _, uploads := range []string{"s3://uploads/staging", "gs://uploads/staging?x=y", "azblob://uploads#staging", "s3://key:secret@uploads"} {
+		c := Default()
+		c.Uploads = uploads
+		err := c.Validate()
+		require.Error(t, err, uploads)
+		assert.ErrorContains(t, err, "a folder in it is named by ?prefix=FOLDER/", uploads)
+		assert.NotContains(t, err.Error(), "secret", uploads)
 	}
 }
 
