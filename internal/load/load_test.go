@@ -297,12 +297,16 @@ func TestBurst(t *testing.T) {
 	assert.Equal(t, 40, r.Due().Successes)
 }
 
+// Not a number was a rate without any request. One of 1e-11 a second has gaps that no
+// duration holds: they were negative, requests went out as fast as could be, and what
+// was due before the end was counted for ever, whoever interrupted it.
 func TestValidate(t *testing.T) {
 	t.Parallel()
 	require.NoError(t, Plan{Rate: 1, Window: 1, Windows: 1, SLO: 1, Timeout: 1, Connections: 1}.Validate())
 	for name, change := range map[string]func(p *Plan){
 		"no load": func(p *Plan) { p.Rate = 0 }, "two loads": func(p *Plan) { p.Clients = 1 }, "less than nothing": func(p *Plan) { p.Rate = -1 },
-		"not a rate": func(p *Plan) { p.Rate = math.Inf(1) }, "no windows": func(p *Plan) { p.Windows = 0 }, "no time": func(p *Plan) { p.Window = 0 },
+		"not a rate": func(p *Plan) { p.Rate = math.Inf(1) }, "not a number": func(p *Plan) { p.Rate = math.NaN() },
+		"never": func(p *Plan) { p.Rate = 1e-11 }, "no windows": func(p *Plan) { p.Windows = 0 }, "no time": func(p *Plan) { p.Window = 0 },
 		"no timeout": func(p *Plan) { p.Timeout = 0 }, "no connections": func(p *Plan) { p.Connections = 0 }, "cold": func(p *Plan) { p.Warmup = -1 },
 	} {
 		p := plan()

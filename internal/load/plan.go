@@ -25,6 +25,9 @@ type Plan struct {
 	Meter Meter // of the target; may be nil
 }
 
+// slowest is a rate whose gaps are far from the longest duration there is.
+const slowest = 1e-3
+
 // Validate says what is wrong with a plan.
 func (p Plan) Validate() error {
 	given := 0
@@ -36,8 +39,10 @@ func (p Plan) Validate() error {
 	switch {
 	case given != 1:
 		return errors.New("one of a rate, a number of clients and a burst must be given")
-	case p.Rate < 0 || p.Rate > 1e6 || p.Clients < 0 || p.Clients > 1e5 || p.Burst < 0 || p.Burst > 1e5:
-		return errors.New("rates go up to 1,000,000 a second, clients and bursts to 100,000")
+	case p.Rate != 0 && !(p.Rate >= slowest && p.Rate <= 1e6):
+		return errors.New("rates lie between 0.001 and 1,000,000 a second")
+	case p.Clients < 0 || p.Clients > 1e5 || p.Burst < 0 || p.Burst > 1e5:
+		return errors.New("clients and bursts go up to 100,000")
 	case p.Window <= 0 || p.Windows < 1 || p.Windows > 1000:
 		return errors.New("there must be 1 to 1,000 windows, and they must last")
 	case p.Warmup < 0 || p.SLO <= 0 || p.Timeout <= 0:
