@@ -25,6 +25,9 @@ type Books interface {
 // ErrClosed says that the service takes no more work.
 var ErrClosed = errors.New("the service is shutting down")
 
+// ErrFull says that no more jobs may wait.
+var ErrFull = errors.New("the queue of jobs is full")
+
 // Deps is what a Runner works with. It closes none of them, and the store must
 // stay open until Close has returned.
 type Deps struct {
@@ -90,8 +93,8 @@ func New(ctx context.Context, deps Deps, opts Options) (*Runner, error) {
 
 // Submit accepts t for an account: its place, its job and its upload are on disk
 // when it returns nil. Then the file may be closed; the runner has it by its
-// name. The error is *inference.SaturatedError when the queue is full, or one of the
-// books; nothing is left of the submission then. What is accepted after Close waits
+// name. The error is an *inference.SaturatedError and ErrFull when the queue is
+// full, or one of the books; nothing is left of the submission then. What is accepted after Close waits
 // for the next process.
 func (r *Runner) Submit(ctx context.Context, a account.Account, s account.Submission, t Task) error {
 	if err := r.deps.Uploads.Park(ctx, t.ID, t.File); err != nil {
@@ -140,7 +143,7 @@ func (r *Runner) insert(ctx context.Context, tx *store.Tx, jobs []detection) err
 		err = r.queue.insert(ctx, tx, jobs)
 	}
 	if full() {
-		return &inference.SaturatedError{RetryAfter: r.opts.RetryAfter}
+		return fmt.Errorf("%w: %w", ErrFull, &inference.SaturatedError{RetryAfter: r.opts.RetryAfter})
 	}
 	if err != nil {
 		return fmt.Errorf("queue a job: %w", err)

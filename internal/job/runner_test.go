@@ -149,7 +149,9 @@ func testQueueIsBounded(t *testing.T, fresh func(testing.TB) where) {
 	s, refused, err := f.task(f.account)
 	require.NoError(t, err)
 	var busy *inference.SaturatedError
-	require.ErrorAs(t, f.jobs.Submit(t.Context(), f.account, s, refused), &busy)
+	err = f.jobs.Submit(t.Context(), f.account, s, refused)
+	require.ErrorAs(t, err, &busy)
+	require.ErrorIs(t, err, ErrFull)
 	assert.Equal(t, 7*time.Second, busy.RetryAfter)
 	_, err = f.ledger.Detection(t.Context(), f.account, refused.ID)
 	require.ErrorIs(t, err, account.ErrNotFound, "a refused submission is nowhere")

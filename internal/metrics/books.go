@@ -3,9 +3,11 @@ package metrics
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"deepfaked/internal/account"
+	"deepfaked/internal/job"
 )
 
 // Event is what came of something that the books were asked for.
@@ -37,9 +39,18 @@ func (m *Metrics) Books(l *account.Ledger) *Books { return &Books{l, m} }
 func (b *Books) wrote(began time.Time, event Event, err error) {
 	b.metrics.observe(Store, time.Since(began))
 	if err != nil {
-		event = refusal(err)
+		b.refused(err)
+		return
 	}
 	b.metrics.quota.WithLabelValues(string(event)).Inc()
+}
+
+// refused counts what was asked for in vain, unless it is the business of others that
+// it was.
+func (b *Books) refused(err error) {
+	if event := refusal(err); event != "" {
+		b.metrics.quota.WithLabelValues(string(event)).Inc()
+	}
 }
 
 // wroteAll counts n that went together; each took as long as all.
@@ -52,9 +63,17 @@ func (b *Books) wroteAll(n int, began time.Time, event Event, err error) {
 	}
 }
 
+// elsewhere are errors that are no fault of the books.
+var elsewhere = []error{job.ErrFull, context.Canceled, account.ErrSuperseded, account.ErrComplete, account.ErrFailed, account.ErrNotFound}
+
+// refusal is empty where nothing is wrong with the books: the queue was full, the
+// client has left, or the detection had ended already or is another process's.
 func refusal(err error) Event {
 	var daily *account.LimitError
+	over := func(e error) bool { return errors.Is(err, e) }
 	switch {
+	case slices.ContainsFunc(elsewhere, over):
+		return ""
 	case errors.As(err, &daily):
 		return Daily
 	case errors.Is(err, account.ErrQuotaExceeded):
@@ -67,7 +86,7 @@ func refusal(err error) Event {
 func (b *Books) Check(ctx context.Context, a account.Account) error {
 	err := b.Ledger.Check(ctx, a)
 	if err != nil {
-		b.metrics.quota.WithLabelValues(string(refusal(err))).Inc()
+		b.refused(err)
 	}
 	return err
 }
