@@ -10,7 +10,6 @@ JOBS      ?= 1000
 COUNT     ?= 6
 MEDIA     ?= ../shared/data
 WEIGHTS   ?= ../shared/weights
-MORE      ?=
 WORK      ?= .cache/train
 MORE      ?= $(WORK)/more
 TOOLS     := $(if $(XDG_CACHE_HOME),$(XDG_CACHE_HOME),$(HOME)/.cache)/deepfaked/tools
@@ -88,7 +87,7 @@ train-facedetect: $(WORK)/venv/ready ## train the face detector on MEDIA and MOR
 	MALLOC_MMAP_THRESHOLD_=4000000000 MALLOC_TRIM_THRESHOLD_=8000000000 $(<D)/bin/python scripts/train/facedetect/run.py --data '$(MEDIA)' --more '$(MORE)' --weights '$(WEIGHTS)' --work '$(WORK)' --out models/builtin/face-detection
 
 train-speech: $(WORK)/venv/ready ## train the speech model on MEDIA, and MORE where given, from WEIGHTS: half an hour
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(<D)/bin/python scripts/train/speech/run.py --data '$(MEDIA)' $(if $(MORE),--more '$(MORE)') --weights '$(WEIGHTS)' --work '$(WORK)/speech' --out models/builtin/speech
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(<D)/bin/python scripts/train/speech/run.py --data '$(MEDIA)' $(if $(filter-out file,$(origin MORE)),$(if $(MORE),--more '$(MORE)')) --weights '$(WEIGHTS)' --work '$(WORK)/speech' --out models/builtin/speech
 
 train-test: $(WORK)/venv/convert ## test the scripts that gather, train and convert
 	cd scripts/train && WEIGHTS='$(abspath $(WEIGHTS))' $(abspath $(<D))/bin/python -m unittest discover -p 'test_*.py' -t .
