@@ -13,8 +13,8 @@ type Options struct {
 	Database string
 	// Readers bounds the connections that read from SQLite at the same time.
 	Readers int
-	// Connections bounds those to PostgreSQL, but for one that listens for jobs;
-	// pool_max_conns in the address goes before it.
+	// Connections bounds those to PostgreSQL, but for one that holds a lock at the
+	// start and one that listens for jobs; pool_max_conns in the address goes before it.
 	Connections int
 	// BusyTimeout bounds the wait for another process that is writing to SQLite,
 	// and for PostgreSQL to answer at the start.

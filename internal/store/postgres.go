@@ -156,15 +156,16 @@ func lockKey(name string) int64 {
 // under the same name. On SQLite the caller holds the folder's Claim, which keeps
 // the others out. Locks are asked for again and again rather than waited for: a
 // statement that waits is one that CREATE INDEX CONCURRENTLY in fn would wait for.
+// The lock's connection is not one of the pool's, from which fn takes its own.
 func (s *Store) Alone(ctx context.Context, name string, fn func() error) error {
 	if s.pool == nil {
 		return fn()
 	}
-	conn, err := s.pool.Acquire(ctx)
+	conn, err := pgx.ConnectConfig(ctx, s.pool.Config().ConnConfig)
 	if err != nil {
-		return fmt.Errorf("wait for a connection: %w", err)
+		return fmt.Errorf("lock %s: %w", name, err)
 	}
-	defer conn.Release()
+	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }() // the lock ends with it
 	for locked := false; !locked; {
 		if err := conn.QueryRow(ctx, "SELECT pg_try_advisory_lock($1)", lockKey(name)).Scan(&locked); err != nil {
 			return fmt.Errorf("lock %s: %w", name, err)
@@ -177,10 +178,5 @@ func (s *Store) Alone(ctx context.Context, name string, fn func() error) error {
 			}
 		}
 	}
-	err = fn()
-	if _, failed := conn.Exec(context.WithoutCancel(ctx), "SELECT pg_advisory_unlock($1)", lockKey(name)); failed != nil {
-		// The lock ends with the connection.
-		return errors.Join(err, fmt.Errorf("unlock %s: %w", name, failed), conn.Conn().Close(context.WithoutCancel(ctx)))
-	}
-	return err
+	return fn()
 }

@@ -140,6 +140,20 @@ func TestAlone(t *testing.T) {
 	require.NoError(t, one.Alone(t.Context(), "x", func() error { return nil }))
 }
 
+// With pool_max_conns=1 in the address a service never came to listen: the lock on
+// the queue's tables had the one connection that making them waited for, and every
+// other process that was started waited for the lock.
+func TestAloneWithOneConnection(t *testing.T) {
+	t.Parallel()
+	s := oneConnection(t)
+	within, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	require.NoError(t, s.Alone(within, "x", func() error {
+		return s.Write(within, func(tx *Tx) error { return insertAccount(within, tx, "a") })
+	}))
+	assert.Equal(t, 1, accounts(t, s))
+}
+
 // A server that was gone is found again, without anything being done.
 func TestPostgresComesBack(t *testing.T) {
 	t.Parallel()
