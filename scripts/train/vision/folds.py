@@ -22,7 +22,7 @@ def groups(items):
     for item in items:
         if item.made:
             continue
-        roots = sorted([find(("repository", item.repository)), find(("generator", item.label, item.family or item.generator))])
+        roots = sorted([find(("repository", item.repository)), find(("generator", *source(item)))])
         parent[roots[1]] = roots[0]
     return [find(("repository", item.repository)) for item in items]
 
@@ -49,8 +49,11 @@ def folds(items, count, group=groups):
 
 
 def source(item):
-    """What may not be trained on where it is judged, in whichever repository: a generator, or a source of genuine media."""
-    return item.label, item.family or item.generator
+    """What may not be trained on where it is judged, in whichever repository: a generator, or a source of genuine media.
+
+    The label itself does not matter: a generator's faces (face_fake) stand beside its other pictures (fake).
+    """
+    return item.fake, item.family or item.generator
 
 
 def inside(items, fold_of, fold):
