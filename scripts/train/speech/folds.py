@@ -40,14 +40,12 @@ def unseen(clips, test):
 
 
 def strict_splits(clips, fold):
-    """(train, test) masks where LJSpeech, VCTK or LibriSpeech is wholly unseen as well."""
+    """(name, train, test) masks where LJSpeech, VCTK or LibriSpeech is wholly unseen as well."""
     home = np.array([c["corpus"] for c in clips])
-    for i, name in enumerate(CORPORA):
+    for name in CORPORA:
         test = home == name
-        shared = {c["repository"] for c, t in zip(clips, test) if t}
-        train = np.array([c["repository"] not in shared for c in clips]) & ~test
-        if 0 < len({c["label"] for c, t in zip(clips, test) if t}):
-            yield name, train, test
+        if test.any():
+            yield name, unseen(clips, test), test
 
 
 def balanced(clips, power=0.5):

@@ -60,6 +60,16 @@ class Unseen(unittest.TestCase):
         test = np.array([True, True, False, False, False])
         self.assertEqual(folds.unseen(clips, test).tolist(), [False, False, False, True, True])
 
+    def test_a_corpus_is_unseen_as_well(self):
+        """RESULTS.md says so of every clip's system, and 55 fakes that LJSpeech's model had learned from were by systems it was judged on."""
+        clips = [clip("a/judged", 1, "VITS"), clip("a/judged", 0, "natural"), clip("b/other", 1, "vits"), clip("b/other", 1, "Bark"),
+                 clip("b/other", 0, "natural")]
+        for c, corpus in zip(clips, ("LJSpeech", "-", "-", "-", "-")):
+            c["corpus"] = corpus
+        [(name, train, test)] = folds.strict_splits(clips, None)
+        self.assertEqual((name, train.tolist()), ("LJSpeech", [False, False, False, True, True]))
+        self.assertEqual(test.tolist(), [True, False, False, False, False])
+
     def test_names_of_one_system(self):
         for a, b in (("MB-MelGAN", "multi_band_melgan"), ("PWG(voc)", "parallel_wavegan"), ("YourTTS", "your tts")):
             self.assertEqual(folds.system_key(a), folds.system_key(b), (a, b))
