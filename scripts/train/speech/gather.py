@@ -84,6 +84,12 @@ def from_collection(folder):
                    sums=[row["sha256"].lower()], data=data)
 
 
+def held_back(folder):
+    """How many held-out files gather/ itself has dropped."""
+    with open(os.path.join(folder, "counts.tsv"), newline="") as f:
+        return sum(int(r["held out"]) for r in csv.DictReader(f, delimiter="\t") if r["medium"] == "speech")
+
+
 def members(archive):
     """(path, bytes) of the files of a tar, in order of path."""
     with tarfile.open(archive) as tar:
@@ -99,6 +105,7 @@ def gather(data, more=None):
     sets = [from_folders(os.path.join(data, "speech.tar")), from_manifest(os.path.join(data, "speech2.tar"))]
     if more:
         sets.append(from_collection(more))
+        counts["held"] = held_back(more)
     for clip in (c for s in sets for c in s):
         body = clip.pop("data")
         sums = {hashlib.sha256(body).hexdigest(), *clip.pop("sums")}

@@ -4,6 +4,7 @@ import csv
 import importlib.util
 import io
 import sys
+import tarfile
 import tempfile
 import unittest
 import wave
@@ -173,6 +174,20 @@ class Collection(unittest.TestCase):
             found = list(gather.from_collection(folder))
         self.assertEqual([c["path"] for c in found], [f"{i}.wav" for i in range(2, 2 + gather.MOST_FAKE)])
         self.assertEqual({(c["label"], c["archived"]) for c in found}, {(1, False)})
+
+    def test_counts_what_gathering_held_back(self):
+        """The card said that no file was dropped as held out where the gathering had dropped two."""
+        gather = module("gather")
+        lines = ["medium\tlabel\tfiles\theld out", "image\tfake\t9\t22", "speech\tfake\t5\t2", "speech\treal\t5\t0", "dropped as held out: 24"]
+        with tempfile.TemporaryDirectory() as folder:
+            for name in ("speech.tar", "speech2.tar"):
+                with tarfile.open(Path(folder) / name, "w") as archive:
+                    if name == "speech2.tar":
+                        archive.addfile(tarfile.TarInfo("MANIFEST.tsv"), io.BytesIO())
+            (Path(folder) / "held-out.sha256").touch()
+            (Path(folder) / "manifest.tsv").touch()
+            (Path(folder) / "counts.tsv").write_text("\n".join(lines) + "\n")
+            self.assertEqual(gather.gather(folder, folder), ([], 2))
 
 
 if __name__ == "__main__":
