@@ -73,14 +73,15 @@ def scores_of(name, work):
 
 
 def rows_of(own, other, options):
-    """One dict a file: what both models say of it, both unseen."""
+    """One dict a file: what both models say of it, both unseen; and how many the service could not judge."""
     card = json.loads((BUILTIN / other / "card.json").read_text())
     known = {s["repository"] for s in card["training"]["sources"]}
     scored, apart = scores_of(own, options.work), scores_of(other, options.work)
     unseen = [path for path, r in scored.items() if path not in apart and r["repository"] not in known]
     said = {path: found.get(TASKS[other]) for path, found in asked(options.program, unseen, options.work).items()}
     said |= {path: r["log_odds"] for path, r in apart.items() if path in scored}
-    return [{**r, own: r["log_odds"], other: said[path], "both": path in apart} for path, r in scored.items() if path in said]
+    rows = [{**r, own: r["log_odds"], other: said[path], "both": path in apart} for path, r in scored.items() if path in said]
+    return rows, sum(path not in said for path in unseen)
 
 
 def fit(rows):
@@ -121,8 +122,8 @@ def compared(rows, odds, labels, repositories):
 def main():
     """Asks, fits, measures, writes."""
     options = arguments()
-    rows = [row for own in scored_in(options.work) for row in rows_of(own, next(n for n in TASKS if n != own), options)]
-    rows = list({row["path"]: row for row in rows}.values())
+    found = [rows_of(own, next(n for n in TASKS if n != own), options) for own in scored_in(options.work)]
+    rows = list({row["path"]: row for part, _ in found for row in part}.values())
     weights, bias, odds, labels, repositories = fit(rows)
     cards = {name: json.loads((BUILTIN / name / "card.json").read_text()) for name in TASKS}
     chances = 1 / (1 + np.exp(-odds))
@@ -145,7 +146,8 @@ def main():
     for m in compared(rows, odds, labels, repositories):
         text += f"| {m['set']} | {m['auc']:.3f} [{m['auc_interval'][0]:.2f}, {m['auc_interval'][1]:.2f}] | {m['real']} | {m['fake']} |\n"
     text += f"\n{sum(r['both'] for r in rows)} files are among those that both models were measured on: what either says is out of fold. "
-    text += "What one of them says of the others was asked of the service, as it was trained on nothing of their repositories.\n"
+    text += "What one of them says of the others was asked of the service, as it was trained on nothing of their repositories. "
+    text += f"{sum(left for _, left in found)} files that the service does not read are left out.\n"
     parts = " + ".join(f"{w:.3f} · {TASKS[n]}" for n, w in zip(TASKS, weights))
     text += f"\nLog-odds = {bias:+.3f} + {parts}; expected calibration error {fusion['measured'][0]['ece']:.2f}.\n"
     options.report.write_text(text)
