@@ -124,6 +124,7 @@ func (d *Detector) conclude(req Request, media *preprocess.Media, findings []fin
 		report.Findings = append(report.Findings, f.report())
 		report.Models = append(report.Models, used(d.judges[f.task], req.Sensitivity)...)
 	}
+	report.Fusion = d.fused(findings, req.Sensitivity)
 	e := fuse(d.weigh(findings))
 	whole := claim{low: e.low, high: e.high, prior: logit(d.opts.Prior)}
 	verdict, confidence := whole.decide(e.logOdds, e.thresholds[req.Sensitivity])

@@ -53,6 +53,27 @@ func (d *Detector) together(findings []finding) evidence {
 	return e
 }
 
+// fused is what the report says of the fusion, nil where it had no part.
+func (d *Detector) fused(findings []finding, s Sensitivity) *FusionUsed {
+	if d.fusion == nil {
+		return nil
+	}
+	weights := map[string]float64{}
+	for _, f := range findings {
+		if weight, ok := d.fusion.Weight(f.task); ok {
+			weights[string(f.task)] = weight
+		}
+	}
+	if len(weights) == 0 {
+		return nil
+	}
+	p := d.fusion.OperatingPoints[string(s)]
+	return &FusionUsed{
+		Bias: d.fusion.Bias, Weights: weights,
+		Threshold: p.Threshold, FalsePositiveRate: p.FalsePositiveRate, DetectionRate: p.DetectionRate,
+	}
+}
+
 // fuse pools exclusive ways of being fake.
 func fuse(all []evidence) evidence {
 	pool := func(of func(evidence) float64) float64 {

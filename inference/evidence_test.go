@@ -4,6 +4,8 @@ import (
 	"math"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+
 	"deepfaked/models"
 	"deepfaked/preprocess"
 )
@@ -61,6 +63,39 @@ func TestFusion(t *testing.T) {
 			if want := c.logOdds >= c.threshold; (got.Verdict == Fake) != want {
 				t.Errorf("the verdict is %s", got.Verdict)
 			}
+		})
+	}
+}
+
+// A picture is decided at the fusion's line, and nothing that the service told named
+// it or its rates: the report had those of the two models, which decide nothing there.
+func TestTheReportNamesTheFusion(t *testing.T) {
+	t.Parallel()
+	picture := func() *preprocess.Media { return media(preprocess.Image, []preprocess.Frame{grey(100, 0)}, nil) }
+	for _, c := range []struct {
+		name    string
+		media   *preprocess.Media
+		boxes   []float32
+		weights map[string]float64
+	}{
+		{"picture", picture(), noFaces, map[string]float64{"image-synthesis": .5}},
+		{"with a face", picture(), oneFace, map[string]float64{"image-synthesis": .5, "face-manipulation": 2}},
+		{"sound", media(preprocess.Audio, nil, []preprocess.Window{level(4)}), noFaces, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			d := newTestDetector(t, c.media, c.boxes)
+			d.fusion = fusion("1")
+			d.fusion.OperatingPoints["strict"] = models.OperatingPoint{Threshold: .9, FalsePositiveRate: .01, DetectionRate: .2}
+			got, err := d.Detect(t.Context(), Request{Sensitivity: Strict})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var want *FusionUsed
+			if c.weights != nil {
+				want = &FusionUsed{Bias: .25, Weights: c.weights, Threshold: .9, FalsePositiveRate: .01, DetectionRate: .2}
+			}
+			assert.Equal(t, want, got.Report.Fusion)
 		})
 	}
 }

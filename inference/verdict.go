@@ -83,7 +83,8 @@ type Report struct {
 	Provider        string           `json:"provider"` // ONNX Runtime's execution provider
 	Findings        []Finding        `json:"findings"`
 	Models          []ModelUsed      `json:"models"`
-	Timings         map[string]int64 `json:"timings_us"` // microseconds by stage
+	Fusion          *FusionUsed      `json:"fusion,omitempty"` // of some of the findings; nil where each speaks for itself
+	Timings         map[string]int64 `json:"timings_us"`       // microseconds by stage
 }
 
 // Finding is what one task says of the whole file, and of its pieces.
@@ -110,6 +111,16 @@ type ModelUsed struct {
 	Threshold         float64 `json:"threshold"`
 	FalsePositiveRate float64 `json:"false_positive_rate"`
 	DetectionRate     float64 `json:"detection_rate"`
+}
+
+// FusionUsed says how findings were weighed together. Its threshold and rates stand in
+// the place of those of the models.
+type FusionUsed struct {
+	Bias              float64            `json:"bias"`    // log-odds
+	Weights           map[string]float64 `json:"weights"` // of log-odds, by task
+	Threshold         float64            `json:"threshold"`
+	FalsePositiveRate float64            `json:"false_positive_rate"`
+	DetectionRate     float64            `json:"detection_rate"`
 }
 
 // SaturatedError says that the service has more work than it can finish in
