@@ -24,7 +24,7 @@ def measurements(clips, scores, shortcut, unseen, fewer):
     todo += [(name, CONDITION[c], s, np.ones(len(clips), bool),
               "For comparison: trained on the clips of the archives only, as 0.1.0 was.") for c, s in fewer.items()]
     todo += [(f"{corpus} unseen", "clean", s, test,
-              "Every repository with this corpus was left out of training.") for corpus, (test, s) in unseen.items()]
+              "Every repository with this corpus, and every system that it is judged on, was left out of training.") for corpus, (test, s) in unseen.items()]
     todo += [(name, CONDITION[c], s, np.ones(len(clips), bool),
               "Shortcuts only: bandwidth, level, silence and noise floor of each window, same classifier. What the "
               "data gives away without any trace of synthesis.") for c, s in shortcut.items()]
