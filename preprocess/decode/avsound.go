@@ -136,8 +136,11 @@ func windowStarts(n int, l preprocess.Limits) []int {
 
 // tooLong refuses a file for its duration, which is beyond the limit.
 func tooLong(d, limit time.Duration) error {
-	seconds := (d - 1).Truncate(time.Second) // less than d, which may be but a moment beyond
-	return tooLarge(fmt.Sprintf("The file lasts more than %v; at most %v are allowed.", seconds, limit))
+	length := "at least " + d.Truncate(time.Second).String()
+	if d-limit < time.Second {
+		length = "more than " + limit.String()
+	}
+	return tooLarge(fmt.Sprintf("The file lasts %s; at most %v are allowed.", length, limit))
 }
 
 // tooLarge refuses a file for a limit that it passes; message names it.

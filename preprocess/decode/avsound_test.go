@@ -128,8 +128,8 @@ func TestTooLongMakesSense(t *testing.T) {
 	const limit = 30 * time.Minute
 	for length, says := range map[time.Duration]string{
 		limit + 200*time.Millisecond: "lasts more than 30m0s; at most 30m0s are",
-		limit + time.Second:          "lasts more than 30m0s; at most 30m0s are",
-		time.Hour + time.Millisecond: "lasts more than 1h0m0s; at most 30m0s are",
+		limit + time.Second:          "lasts at least 30m1s; at most 30m0s are",
+		time.Hour + time.Millisecond: "lasts at least 1h0m0s; at most 30m0s are",
 	} {
 		if err := tooLong(length, limit); !strings.Contains(err.Error(), says) {
 			t.Errorf("%v: %v", length, err)
