@@ -12,7 +12,7 @@ from PIL import Image
 
 CLIPS = (".mp4", ".webm", ".mov", ".mkv", ".avi")
 POINTER = b"version https://git-lfs.github.com/spec/"
-SMALLEST = {"image": 160, "face": 64}  # shorter side in pixels
+SMALLEST = {"image": 160, "face": 64, "film": 160}  # shorter side in pixels
 SHORTEST = 8000  # samples of speech at 16 kHz
 NEAR = 4  # bits in which the hashes of two near-duplicates differ at most
 Image.MAX_IMAGE_PIXELS = 150_000_000

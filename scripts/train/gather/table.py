@@ -10,8 +10,8 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-MEDIA = ("image", "speech", "face")
-MOST = {"image": 150, "face": 150, "speech": 60}  # files of one system of one repository
+MEDIA = ("image", "speech", "face", "film")
+MOST = {"image": 150, "face": 150, "speech": 60, "film": 12}  # files of one system of one repository
 
 
 @dataclass(frozen=True)
