@@ -48,7 +48,7 @@ def load(data, work, weights, more=None):
         dropped += gather.held_out(more, medium)
     faces = distinct([i for i in stored if i.label != "fake"])
     for item in faces:
-        item.family, item.medium = family(item), "clip" if item.path.suffix.lower() in gather.CLIPS else "picture"
+        item.family, item.medium = family(item), "clip" if item.clip else "picture"
     items = faces + blended(faces)
     return items, [features(i) for i in items], dropped
 
@@ -75,7 +75,7 @@ def listed(data, work, more):
 
 def most(item):
     """How many files are taken of a repository's method or source."""
-    return GENERATED if item.label == "fake" else CLIPS if item.path.suffix.lower() in gather.CLIPS else MOST
+    return GENERATED if item.label == "fake" else CLIPS if item.clip else MOST
 
 
 def relabelled(items, more):

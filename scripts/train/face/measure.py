@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import numpy as np
-from vision import export, figures
+from vision import export, figures, film
 from vision.pipeline import CONDITIONS
 
 import clips
@@ -44,7 +44,7 @@ def clip_rows(items, result, calibration, work):
     first = np.array([rows[0] for rows in found.values()])
     plain = np.array([result["scores"][rows, 0].mean() for rows in found.values()])
     shared = encoded(found, result["folds"][first], work)
-    return [row_of([items[k] for k in first], *values, calibration) for values in ((plain, CONDITIONS[0]), (shared, clips.SHARED))]
+    return [row_of([items[k] for k in first], *values, calibration) for values in ((plain, CONDITIONS[0]), (shared, film.SHARED))]
 
 
 def row_of(items, scores, condition, calibration):

@@ -80,7 +80,7 @@ def rows_of(own, other, options):
     unseen = [path for path, r in scored.items() if path not in apart and r["repository"] not in known]
     said = {path: found.get(TASKS[other]) for path, found in asked(options.program, unseen, options.work).items()}
     said |= {path: r["log_odds"] for path, r in apart.items() if path in scored}
-    rows = [{**r, own: r["log_odds"], other: said[path], "both": path in apart} for path, r in scored.items() if path in said]
+    rows = [{**r, own: r["log_odds"], other: said[path], "both": path in apart, "from": own} for path, r in scored.items() if path in said]
     return rows, sum(path not in said for path in unseen)
 
 
@@ -107,12 +107,13 @@ def exclusive(rows):
 
 
 def compared(rows, odds, labels, repositories):
-    """AUC of each way, on all files, on the clips and on what has a face."""
+    """AUC of each way, on all files, on what has a face, on the films of the picture model's files and on the clips of the face model's."""
     ways = {"image model alone": np.array([r["image"] or 0.0 for r in rows]), "mean of the odds": exclusive(rows), "fused": odds}
     face = np.array([r["face"] is not None for r in rows])
     clip = np.array([r["path"].lower().endswith(CLIPS) for r in rows])
+    of_faces = np.array([r["from"] == "face" for r in rows])
     out = []
-    for name, part in (("all", np.ones(len(rows), bool)), ("with a face", face), ("clips", clip)):
+    for name, part in (("all", np.ones(len(rows), bool)), ("with a face", face), ("films", clip & ~of_faces), ("clips of faces", clip & of_faces)):
         names = [r for r, p in zip(repositories, part) if p]
         for way, scores in ways.items() if part.any() else ():
             out.append(figures.measure(labels[part], scores[part], names, f"{name}: {way}", CONDITION))

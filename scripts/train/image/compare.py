@@ -31,7 +31,7 @@ def common(items, earlier, folds, work):
     for fold in folds:
         with np.load(STUDY.kept(work, f"fold{fold}.npz")) as kept:
             for row, score in zip(kept["rows"], kept["scores"]):
-                if items[row].repository not in known:
+                if items[row].repository not in known and not items[row].clip:
                     chosen.append(items[row])
                     scores.append(score)
                     fold_of.append(fold)

@@ -1,4 +1,4 @@
-"""Pictures for image-synthesis: gathering, rows, statistics, scoring."""
+"""Pictures and films for image-synthesis: gathering, rows, statistics, scoring."""
 
 import multiprocessing
 import os
@@ -8,19 +8,27 @@ from pathlib import Path
 import cv2
 import numpy as np
 
-from vision import card, export, gather, judge
-from vision.augment import cut, recompress, scale, tile_view, tone
+from vision import card, export, film, gather, judge
+from vision.augment import cut, mirrored, recompress, scale, tile_view, tone
 from vision.canonical import LONGEST, canonical, compress, overview, overview_factor, pad, shrink, tiles_of
+from vision.pipeline import CONDITIONS
+from vision.residuals import Residuals
 from vision.shortcuts import sharpness
 
 SIZE = 224  # pixels, side of the tile the model takes
-CONDITIONS = (("clean", "overview"), ("shared_clean", "shared_overview"))  # names of the rows of each
+ROWS = (("clean", "overview"), ("shared_clean", "shared_overview"))  # names of the rows of each condition
 SHORTEST = 176  # pixels; smaller pictures are left out
 TILES = 6
 MOST = 40  # pictures of a repository's generator or source; more of the same teach little
 JUDGED = 20  # of those, how many are scored
 VIEWS = 8  # random views of tiles, for training
 WHOLES = 3  # random views of the picture as a whole
+FILMED = 3  # views of tiles of it as a frame of a film
+FILM_SEED = 1_000_000  # those are drawn by a stream of their own
+FRAMES = 4  # of a film
+CLIPS = 8  # films of a repository's generator or source, all of which are scored
+SECONDS = 20  # of a film that are shared
+NARROW = (2,)  # dimensions of the weights that are kept in 8 bits: of the head's
 WHOLE_FACES = ("stylegan2", "stylegan2-finetuned", "gan-face-mixed")  # generated altogether
 # Names of the same generator, or of versions too near to count as unseen.
 FAMILIES = {
@@ -44,6 +52,20 @@ FAMILIES = {
     "vqgan-clip": ("simulacra-pixray-vqgan",),
     "Places": ("Places2", "Places365 photos"),
 }
+# Parts of names of what makes films, each with the family of the network that it runs: the first that fits.
+FILM_FAMILIES = {
+    "wan2": "wan", "self-forcing": "wan", "causvid": "wan", "longlive": "wan", "fastvideo": "wan", "hunyuan": "hunyuanvideo",
+    "skyreels-v": "skyreels", "cogvideox": "cogvideox", "phyt2v": "cogvideox", "vlipp": "cogvideox", "open-sora": "open-sora", "opensora": "open-sora",
+    "zeroscope": "modelscope", "modelscope": "modelscope", "instructvideo": "modelscope", "trailblazer": "modelscope", "lvd": "modelscope",
+    "videocrafter": "videocrafter", "dynamicrafter": "videocrafter", "fifo-diffusion": "videocrafter", "svd": "svd", "stable-video-diffusion": "svd",
+    "cosmos": "cosmos", "ltx": "ltx", "magi-1": "magi-1", "kandinsky-5": "kandinsky-5", "veo-": "veo", "kling": "kling", "sora": "sora",
+    "gen-1": "gen-1", "pixeldance": "pixeldance", "boximator": "pixeldance", "lavie": "stable-diffusion-1", "seine": "stable-diffusion-1",
+    **{name: "stable-diffusion-1" for name in (
+        "animatediff", "sparsectrl", "animatezero", "animatelcm", "hotshot", "tune-a-video", "fatezero", "pix2video", "vid2vid-zero", "controlvideo",
+        "control-a-video", "text2video-zero", "rerender", "tokenflow", "flatten", "rave-", "vidtome", "ground-a-video", "videograin", "follow-your-pose",
+        "gen-l-video", "videoelevator", "storydiffusion", "dreamoving", "fairy", "magic-me", "vlogger", "cinemo", "videobooth",
+    )},
+}
 # Names that say what kind of genuine pictures a repository holds: each such repository is a source of its own.
 KINDS = (
     "one photographer, edited", "instant film scans", "film scans", "stock photographs of website templates", "camera original",
@@ -63,26 +85,47 @@ def load(data, work, more=None, weights=None):
     """Returns the pictures, their statistics, and how many files were dropped as held out."""
     kept = Path(work, "image.pickle")
     if not kept.exists():
-        gather.unpack(data, work, ("images", "images2"))
-        items = [i for i in gather.listed(work, ("images", "images2"), more) if wanted(i)]
-        items, dropped = gather.allowed(items, Path(data, "held-out.sha256"))
-        items = [i for i in gather.ranked(items) if i.rank < MOST]
+        items, dropped = listed(data, work, more)
         kept.write_bytes(pickle.dumps((store(items, work, weights), dropped)))
     stored, dropped = pickle.loads(kept.read_bytes())
+    for medium in ("image", "film") if more else ():
+        dropped += gather.held_out(more, medium)
     for item in stored:
-        item.family = item.repository if item.generator in KINDS else FAMILY.get(item.generator, "")
+        item.family, item.medium = family(item), "film" if item.clip else "picture"
     features = []
     for item in stored:
         with np.load(item.base + ".statistics.npz") as own:
             features.append(dict(own))
-    return stored, features, dropped + (gather.held_out(more) if more else 0)
+    return stored, features, dropped
+
+
+def listed(data, work, more):
+    """The files that are looked at, and how many were dropped as held out."""
+    gather.unpack(data, work, ("images", "images2"))
+    items = gather.listed(work, ("images", "images2"), more) + (list(gather.collected(more, "film")) if more else [])
+    items, dropped = gather.allowed([i for i in items if wanted(i)], Path(data, "held-out.sha256"))
+    return [i for i in gather.ranked(items) if i.rank < (CLIPS if i.clip else MOST)], dropped
+
+
+def family(item):
+    """What may not be trained on where it is judged: a generator's family; of genuine films, and of kinds of pictures, the repository."""
+    if item.generator in KINDS or item.clip and not item.fake:
+        return item.repository
+    name = item.generator.lower()
+    films = (own for part, own in FILM_FAMILIES.items() if item.clip and part in name)
+    return FAMILY.get(item.generator) or next(films, "")
+
+
+def plain(weights):
+    """The untouched network and the filters, with their weights as they are served."""
+    return export.rounded(judge.Statistics(weights / card.BACKBONE, SIZE, Residuals()).eval(), NARROW)
 
 
 def store(items, work, weights):
     """Decodes once; keeps the statistics of each picture, and of those to be scored what they are scored by."""
     target, graph = Path(work, "image-base"), Path(work, "image-statistics.onnx")
     target.mkdir(parents=True, exist_ok=True)
-    export.export(judge.Statistics(weights / card.BACKBONE, SIZE).eval(), graph, SIZE)
+    export.export(plain(weights), graph, SIZE)
     tasks = [(item, target / f"{k:05d}") for k, item in enumerate(items)]
     with multiprocessing.get_context("spawn").Pool(os.cpu_count(), begin, (graph,)) as pool:
         stored = [item for item in pool.imap(keep, tasks, 4) if item]
@@ -102,36 +145,64 @@ def begin(graph):
 def keep(task):
     """Writes one picture's rows and statistics; None for what is no picture or too small."""
     item, base = task
-    one, pixels = next(gather.pictures(item), (None, None))
-    if one is None or min(pixels.shape[:2]) < SHORTEST:
+    found = [(one, pixels) for one, pixels in gather.pictures(item, FRAMES) if min(pixels.shape[:2]) >= SHORTEST]
+    if not found:
         return None
-    pixels, smaller = shrink(pixels, LONGEST)
-    one.lossy = one.lossy and not smaller
-    one.rank, one.judged, one.base = item.rank, item.rank < JUDGED, str(base)
-    clean, random = canonical(pixels, one.lossy), np.random.RandomState(int(base.name))
-    rows = rows_of(clean)
-    views = {
-        "tiles": [tile_view(pixels, one.lossy, random) for _ in range(VIEWS)],
-        "overviews": [whole_view(pixels, one.lossy, random) for _ in range(WHOLES if len(rows["overview"]) else 0)],
-    }
+    one, frames = found[0][0], [pixels for _, pixels in found]
+    one.rank, one.judged, one.base = item.rank, item.clip or item.rank < JUDGED, str(base)
+    pictures, views, shared = film_parts(frames, item) if item.clip else picture_parts(frames[0], one, int(base.name))
+    rows, filmed = rows_of(pictures), film_views(frames, np.random.RandomState(FILM_SEED + int(base.name)))
+    views = {name: views[name] + filmed[name] for name in filmed}
     if one.judged:
-        shared = compress(shrink(clean, 768)[0], 60)
-        one.traits = [sharpness(clean), sharpness(shared)]
+        one.traits = [sharpness(pictures[0]), sharpness(shared[0])]
         rows |= {"shared_" + name: part for name, part in rows_of(shared).items()}
-        np.savez(f"{base}.npz", **rows)
+        if not item.clip:
+            np.savez(f"{base}.npz", **rows)
     np.savez(f"{base}.statistics.npz", **{name: statistics(part) for name, part in (rows | views).items()})
     return one
 
 
+def picture_parts(pixels, item, seed):
+    """A picture as it is judged, random views to train on, and the picture as it is shared."""
+    pixels, smaller = shrink(pixels, LONGEST)
+    item.lossy = item.lossy and not smaller
+    clean, random = canonical(pixels, item.lossy), np.random.RandomState(seed)
+    views = {
+        "tiles": [tile_view(pixels, item.lossy, random) for _ in range(VIEWS)],
+        "overviews": [whole_view(pixels, item.lossy, random) for _ in range(WHOLES if overview_factor(clean) > 1 else 0)],
+    }
+    return [clean], views, [compress(shrink(clean, 768)[0], 60)]
+
+
+def film_parts(frames, item):
+    """The frames of a film as they are judged, no further views, and the frames as they are shared."""
+    shared = film.shared(item.path, FRAMES, SECONDS)
+    return [canonical(pixels, True) for pixels in frames], {"tiles": [], "overviews": []}, [canonical(pixels, True) for pixels in shared]
+
+
+def film_views(pictures, random):
+    """Views of each as a frame of a film, which compresses frames of films once more: some tiles, and an overview."""
+    views = {"tiles": [], "overviews": []}
+    for pixels in pictures:
+        frame = canonical(film.filmed(shrink(pixels, LONGEST)[0], random), True)
+        views["tiles"] += [mirrored(cut(pad(frame), SIZE, random), random) for _ in range(FILMED)]
+        views["overviews"] += [mirrored(overview(frame), random)] if overview_factor(frame) > 1 else []
+    return views
+
+
 def statistics(rows):
     """Those of each row, in 16 bits; there may be none."""
-    return RUN[0](np.array(rows)).astype(np.float16) if len(rows) else np.zeros((0, judge.WIDTH), np.float16)
+    some = np.array(rows) if len(rows) else np.zeros((1, SIZE, SIZE, 3), np.uint8)  # for the number of statistics
+    return RUN[0](some).astype(np.float16)[: len(rows)]
 
 
-def rows_of(pixels):
-    """What a canonical picture is judged by: its tiles, and one overview or none."""
-    whole = [overview(pixels)] if overview_factor(pixels) > 1 else np.zeros((0, SIZE, SIZE, 3), np.uint8)
-    return {"clean": tiles_of(pixels, TILES), "overview": np.array(whole)}
+def rows_of(pictures):
+    """What canonical pictures of one size are judged by: their tiles, and an overview of each or none."""
+    wholes = [overview(pixels) for pixels in pictures if overview_factor(pixels) > 1]
+    return {
+        "clean": np.concatenate([tiles_of(pixels, TILES) for pixels in pictures]),
+        "overview": np.array(wholes) if wholes else np.zeros((0, SIZE, SIZE, 3), np.uint8),
+    }
 
 
 def whole_view(pixels, lossy, random):
@@ -146,8 +217,7 @@ def whole_view(pixels, lossy, random):
         part = tone(part, random)
     if not lossy or random.rand() < 0.7:
         part = recompress(np.ascontiguousarray(part), random, 60, 97)
-    part = cut(pad(part), SIZE, random)
-    return np.ascontiguousarray(part[:, ::-1]) if random.rand() < 0.5 else part
+    return mirrored(cut(pad(part), SIZE, random), random)
 
 
 def pooled(run, tiles, whole):
@@ -158,7 +228,13 @@ def pooled(run, tiles, whole):
 
 def score_rows(run, rows):
     """The logit of a picture under each condition, from what run takes: pixels, or statistics."""
-    return [pooled(run, rows[tiles], rows[whole]) for tiles, whole in CONDITIONS]
+    return [pooled(run, rows[tiles], rows[whole]) for tiles, whole in ROWS]
+
+
+def parts(items):
+    """Pictures, whose rows are kept, and films are measured each by itself."""
+    films = np.array([i.clip for i in items])
+    return [("", ~films, CONDITIONS), ("films: ", films, (CONDITIONS[0], film.SHARED))]
 
 
 def score(run, item):

@@ -1,18 +1,26 @@
 """Tests of the picture model's heads and rows."""
 
+import importlib.util
 import sys
+import tempfile
 import unittest
 from pathlib import Path
 from types import SimpleNamespace
+from unittest import mock
 
 sys.path[:0] = [str(Path(__file__).resolve().parent), str(Path(__file__).resolve().parents[1])]
 
+import cv2
 import numpy as np
 import torch
 
-from vision import heads, judge
+from vision import gather, heads, judge
 from vision.canonical import overview, overview_factor
+from vision.test_film import picture, write
 
+SPEC = importlib.util.spec_from_file_location("image_data", Path(__file__).with_name("data.py"))  # data is the face model's in other tests
+data = importlib.util.module_from_spec(SPEC)
+SPEC.loader.exec_module(data)
 OPTIONS = {"heads": 2, "hidden": 128, "steps": 60, "batch": 64, "rate": 1e-2, "decay": 0.1, "dropout": (0.1, 0.1), "overviews": 0.4}
 
 
@@ -59,6 +67,53 @@ class Overviews(unittest.TestCase):
         expected = (blocks + 2) // 4
         np.testing.assert_array_equal(found[:12], expected[:, 4:20])
         np.testing.assert_array_equal(found[12:], expected[10:6:-1, 4:20])
+
+
+class Kept(unittest.TestCase):
+    """What is kept of pictures and of films."""
+
+    def setUp(self):
+        temporary = tempfile.TemporaryDirectory()
+        self.addCleanup(temporary.cleanup)
+        self.top = Path(temporary.name)
+        patch = mock.patch.object(data, "RUN", [lambda rows: rows.reshape(len(rows), -1)[:, :5].astype(np.float32)])
+        patch.start()
+        self.addCleanup(patch.stop)
+
+    def keep(self, path, generator="g", label="fake"):
+        """What keep() says of a file, and the numbers of rows that it wrote."""
+        one = data.keep((gather.Item(path, label, generator, "me/films", "", "", whole=True), self.top / "00007"))
+        with np.load(one.base + ".statistics.npz") as kept:
+            return one, {name: len(kept[name]) for name in kept}
+
+    def test_of_a_film_every_frame_is_judged(self):
+        """As it is, as it is shared, and compressed once more for training; its pixels aren't kept."""
+        path = self.top / "film.mp4"
+        write(path, [picture(360, 640)] * 10)
+        one, rows = self.keep(path)
+        tiles = data.FRAMES * data.TILES
+        self.assertEqual((rows["clean"], rows["overview"], rows["shared_clean"]), (tiles, data.FRAMES, tiles))
+        self.assertEqual(rows["tiles"], data.FRAMES * data.FILMED)
+        self.assertTrue(one.judged and not Path(one.base + ".npz").exists())
+
+    def test_of_a_picture_some_views_are_frames_of_films(self):
+        path = self.top / "picture.png"
+        cv2.imwrite(str(path), picture(720, 960))
+        one, rows = self.keep(path)
+        self.assertEqual((rows["clean"], rows["overview"]), (data.TILES, 1))
+        self.assertEqual(rows["tiles"], data.VIEWS + data.FILMED)
+        self.assertTrue(Path(one.base + ".npz").exists())
+
+    def test_families(self):
+        """Films of one network are kept apart from each other; genuine ones by repository alone."""
+        def family(name, label="fake", path="a.mp4"):
+            return data.family(gather.Item(Path(path), label, name, "me/films", "", ""))
+
+        self.assertEqual(family("stand-in-wan2.1-14b"), family("wan2.2-5b"))
+        self.assertEqual(family("tune-a-video"), family("stable-diffusion-v1", path="a.png"))
+        self.assertEqual(family("sora"), family("sora-frame", path="a.jpg"))
+        self.assertEqual(family("street traffic", "real"), "me/films")
+        self.assertEqual(family("wan2.2-5b", path="a.png"), "")
 
 
 if __name__ == "__main__":

@@ -32,6 +32,11 @@ def cut(pixels, side, random):
     return np.ascontiguousarray(pixels[y : y + side, x : x + side])
 
 
+def mirrored(pixels, random):
+    """Half of the time the mirror image."""
+    return np.ascontiguousarray(pixels[:, ::-1]) if random.rand() < 0.5 else pixels
+
+
 def tone(pixels, random):
     """Contrast, white balance and brightness."""
     gain = random.uniform(0.8, 1.2) * random.uniform(0.93, 1.07, 3)
@@ -55,5 +60,4 @@ def tile_view(pixels, lossy, random, side=TILE):
         part = tone(part, random)
     if lossy is False or random.rand() < 0.85:
         part = recompress(np.ascontiguousarray(part), random, 55, 97)
-    part = cut(pad(part, side), side, random)
-    return np.ascontiguousarray(part[:, ::-1]) if random.rand() < 0.5 else part
+    return mirrored(cut(pad(part, side), side, random), random)

@@ -62,11 +62,11 @@ def inside(items, fold_of, fold):
     return np.array([n for n, (i, k) in enumerate(zip(items, fold_of)) if k != fold and (i.made or source(i) not in judged)])
 
 
-def sampling_weights(items):
+def sampling_weights(items, media=None):
     """In each medium classes equal; inside a class each (repository, generator) counts by the root of its size.
 
     So a medium says nothing of the class. What the script made itself counts MADE times
-    as much as what it found.
+    as much as what it found. All media count alike unless media says how much each does.
     """
     keys = [(i.medium, i.fake, i.repository, i.generator) for i in items]
     size = Counter(keys)
@@ -74,6 +74,7 @@ def sampling_weights(items):
     parts = np.array([f"{i.medium} {i.fake}" for i in items])
     for part in set(parts):
         weights[parts == part] /= weights[parts == part].sum()
+    weights *= [media[i.medium] for i in items] if media else 1
     return weights / weights.sum()
 
 

@@ -62,6 +62,11 @@ class Item:
         """1 for generated or manipulated, else 0."""
         return int(self.label.endswith("fake"))
 
+    @property
+    def clip(self):
+        """Whether the file is one of moving pictures."""
+        return self.path.suffix.lower() in CLIPS
+
 
 def unpack(data, work, names):
     """Unpacks the archives once, each into a folder of its own."""
@@ -161,9 +166,9 @@ def still(item):
         return None
 
 
-def frames(item, count):
+def frames(path, count):
     """Up to count frames of a clip, spread evenly over its middle part."""
-    clip = cv2.VideoCapture(str(item.path))
+    clip = cv2.VideoCapture(str(path))
     total = int(clip.get(cv2.CAP_PROP_FRAME_COUNT))
     found = []
     for k in range(count):
@@ -186,8 +191,8 @@ def ranked(items):
 
 def pictures(item, count=1):
     """Yields (item, pixels) of a file: itself, or count frames of a clip."""
-    if item.path.suffix.lower() in CLIPS:
-        for pixels in frames(item, count):
+    if item.clip:
+        for pixels in frames(item.path, count):
             one = Item(item.path, item.label, item.generator, item.repository, item.commit, item.licence, item.original, True)
             height, width = pixels.shape[:2]
             one.facts = [width, height, 0.0, item.path.stat().st_size, 0.0]

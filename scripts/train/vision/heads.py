@@ -13,9 +13,10 @@ SCALED = 20_000  # rows that the statistics' means and deviations are of
 class Rows:
     """The training rows of pictures or faces, drawn by their weights; statistics are float16."""
 
-    def __init__(self, items, features, overviews):
-        """features has the statistics of each item by the kind of row; overviews is their share of the draws."""
-        self.weights, self.labels, self.overviews = sampling_weights(items), np.array([i.fake for i in items]), overviews
+    def __init__(self, items, features, options):
+        """features has the statistics of each item by the kind of row; overviews of the options is their share of the draws."""
+        self.weights, self.overviews = sampling_weights(items, options.get("media")), options["overviews"]
+        self.labels = np.array([i.fake for i in items])
         self.tiles = [np.concatenate([f["clean"], f["tiles"]]) for f in features]
         self.wholes = [np.concatenate([f["overview"], f["overviews"]]) for f in features]
 
@@ -26,7 +27,7 @@ class Rows:
         return torch.from_numpy(rows), torch.from_numpy(self.labels[chosen]).float()
 
     def row(self, k, random):
-        """One row of a picture: half of its tiles are as they are judged, the others are views."""
+        """One row of a picture: some of its tiles are as they are judged, the others are views."""
         if len(self.wholes[k]) and random.rand() < self.overviews:
             return self.wholes[k][random.randint(len(self.wholes[k]))]
         return self.tiles[k][random.randint(len(self.tiles[k]))]
@@ -34,7 +35,7 @@ class Rows:
 
 def train(items, features, options, seed):
     """Several heads on the same scale, as one."""
-    rows, random = Rows(items, features, options["overviews"]), np.random.RandomState(seed)
+    rows, random = Rows(items, features, options), np.random.RandomState(seed)
     some, _ = rows.draw(random, SCALED)
     mean, deviation = some.mean(0), some.std(0) + 1e-6
     return judge.together([one(rows, mean, deviation, options, seed + k) for k in range(options["heads"])])

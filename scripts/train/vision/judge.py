@@ -9,7 +9,6 @@ from vision.backbone import build
 DEPTH = 61  # layers of the backbone; the last one, which is the widest, adds nothing
 # The output of every block: textures in the first of them, things in the last.
 TAPS = (2, 4, 5, 9, 12, 16, 20, 23, 27, 31, 35, 38, 42, 46, 49, 53, 57, 60)
-WIDTH = 3200  # statistics of a row
 FAR = 4.0  # deviations from the mean beyond which a statistic counts no further
 
 
@@ -21,17 +20,19 @@ def statistics(maps):
 
 
 class Statistics(nn.Module):
-    """N×3×S×S in [-1, 1] to the mean and the deviation of each channel of the maps, N×D."""
+    """N×3×S×S in [-1, 1] to the mean and the deviation of each channel of the maps, and what is said of the picture itself, N×D."""
 
-    def __init__(self, weights, size):
+    def __init__(self, weights, size, residuals=None):
+        """residuals makes statistics of the picture itself; there may be none."""
         super().__init__()
-        self.backbone = build(weights, size)
+        self.backbone, self.residuals = build(weights, size), residuals
         self.backbone.cut(DEPTH)
 
     def forward(self, x):
-        """The statistics of all taps, one after the other."""
+        """The statistics of all taps, one after the other, then those of the picture itself."""
         outputs = self.backbone.outputs(x)
-        return torch.cat([statistics(outputs[k + 1]) for k in TAPS], 1)
+        further = [self.residuals(x)] if self.residuals else []
+        return torch.cat([statistics(outputs[k + 1]) for k in TAPS] + further, 1)
 
 
 class Head(nn.Module):

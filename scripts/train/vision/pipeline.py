@@ -21,6 +21,11 @@ KNOWN = "repositories left out, their {} known from others, five folds"
 CONDITIONS = ("clean", "JPEG q60 at no more than 768 pixels")
 
 
+def whole(items):
+    """What is measured together, with the words before the name of the set, and the conditions: all items."""
+    return [("", np.ones(len(items), bool), CONDITIONS)]
+
+
 @dataclass
 class Study:
     """One model: what is trained, how, and what the card says about it."""
@@ -42,6 +47,7 @@ class Study:
     variant: bool = True  # whether the model is also written with convolutions in 8 bits
     made_by: str = "generators"  # what fakes are made by
     apart: str = "any generator or source of that name"  # what the models of the folds have not seen either
+    parts: Callable = whole  # of scored items, to what is measured by itself
     further: Callable = lambda *_: []  # of scored items, what cross_validate says, calibration and work folder, to more measurements
     tables: Callable = lambda *_: ""  # of options, scored items, scores and what measure says, to more of RESULTS.md
     folds: tuple = tuple(range(crossval.FOLDS))
@@ -69,12 +75,13 @@ def shortcut_rows(study, items):
     views = [study.data.seen(i) for i in items]
     note = "a classifier of {} alone, no look at the content: what the files give away; the model sees pixels only"
     notes = [note.format("file size, picture size, JPEG table and sharpness"), note.format("size and sharpness")]
-    rows = []
-    run = np.flatnonzero(np.isin(fold_of, study.folds))
-    for k, condition in enumerate(CONDITIONS):
-        scores = shortcuts.scores(items, [v[k] for v in views], fold_of, k == 0)[run]
-        labels, names = [items[i].fake for i in run], [items[i].repository for i in run]
-        rows.append(figures.measure(labels, scores, names, "shortcuts only, the same folds", condition, notes[k]))
+    scores = [shortcuts.scores(items, [v[k] for v in views], fold_of, k == 0) for k in range(len(notes))]
+    rows, run = [], np.isin(fold_of, study.folds)
+    for name, own, conditions in study.parts(items):
+        own = np.flatnonzero(own & run)
+        labels, names = [items[i].fake for i in own], [items[i].repository for i in own]
+        for score, condition, note in zip(scores, conditions, notes):
+            rows.append(figures.measure(labels, score[own], names, name + "shortcuts only, the same folds", condition, note))
     return rows
 
 
@@ -86,26 +93,36 @@ def measure(study, items, scored, result, known, work):
     calibration = figures.calibrate(twice, both, names)
     calibration["limits"] = figures.limits(labels, result["scores"], repositories, calibration)
     points = figures.operating_points(twice, figures.probability(calibration, both), names)
-    rows = figures.by_condition(scored, result["scores"], calibration, UNSEEN.format(study.made_by), CONDITIONS)
-    rows += figures.by_condition(scored, known["scores"], calibration, KNOWN.format(study.made_by), CONDITIONS)
+    rows = rows_of_parts(study, scored, result["scores"], calibration, UNSEEN)
+    rows += rows_of_parts(study, scored, known["scores"], calibration, KNOWN)
     rows += study.further(scored, result, calibration, work)
     rows += shortcut_rows(study, items)
     return calibration, points, rows
+
+
+def rows_of_parts(study, scored, scores, calibration, set_name):
+    """Measurements of the card, of each part by itself."""
+    rows = []
+    for name, own, conditions in study.parts(scored):
+        part = [i for i, k in zip(scored, own) if k]
+        rows += figures.by_condition(part, scores[own], calibration, name + set_name.format(study.made_by), conditions)
+    return rows
 
 
 def write_report(study, options, scored, result, known, measured, bytewise):
     """RESULTS.md; bytewise holds what was measured of the variant, and the scores, where there is one."""
     calibration, points, rows = measured
     chances = figures.probability(calibration, result["scores"])
-    conditions = f"Two figures in a cell: {CONDITIONS[0]} / {CONDITIONS[1]}."
+    conditions = f"Two figures in a cell: {'; '.join(name + ' / '.join(both) for name, _, both in study.parts(scored))}."
     text = report.HEADER.format(title=f"{study.name} {study.version}: what was measured", apart=study.apart, conditions=conditions)
     text += report.measurements(rows) + "\n" + report.points(points) + "\n" + report.claims(calibration)
     text += "\n## Fake\n\n" + report.per_source(scored, chances, points, 1)
     text += "\n## Genuine\n\n" + report.per_source(scored, chances, points, 0)
     text += "\n## Folds\n\n" + report.per_fold(scored, result["folds"], result["scores"])
     if bytewise:
-        both = {"32 bits": (rows[: len(CONDITIONS)], result["scores"]), "8 bits": bytewise}
-        text += reduced.table(scored, calibration, points["balanced"]["threshold"], both)
+        own = study.parts(scored)[0][1]
+        both = {"32 bits": (rows[: len(CONDITIONS)], result["scores"][own]), "8 bits": bytewise}
+        text += reduced.table(reduced.first_part(study, scored), calibration, points["balanced"]["threshold"], both)
     text += study.tables(options, scored, result["scores"], measured) + table_of_known(study, scored, known, measured)
     (options.report or Path(study.data.__file__).with_name("RESULTS.md")).write_text(text)
 
@@ -115,7 +132,7 @@ def write_model(study, folder, model, items, measured, bytewise, training):
     folder.mkdir(parents=True, exist_ok=True)
     size = study.data.SIZE
     export.export(export.rounded(model, study.narrow), folder / "model.onnx", size)
-    judged = [i for i in items if i.judged]
+    judged = reduced.first_part(study, [i for i in items if i.judged])
     rows = np.stack([study.data.check_row(judged[k]) for k in np.linspace(0, len(judged) - 1, 20).astype(int)])
     export.verify(model, folder / "model.onnx", rows)
     calibration, points, rows = measured
@@ -159,8 +176,8 @@ def run(study, options, plain, pictures):
 
 def reduced_too(study, items, scored, calibration, work):
     """What is measured of the variant, and its out-of-fold scores."""
-    own = reduced.scores(study, items, work)
-    return figures.by_condition(scored, own, calibration, UNSEEN.format(study.made_by), CONDITIONS), own
+    own, part = reduced.scores(study, items, work), reduced.first_part(study, scored)
+    return figures.by_condition(part, own, calibration, UNSEEN.format(study.made_by), CONDITIONS), own
 
 
 def table_of_known(study, scored, known, measured):

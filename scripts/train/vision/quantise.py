@@ -32,21 +32,27 @@ class Rows(CalibrationDataReader):
 def quantise(source, target, rows):
     """Writes the graph source with 8-bit convolutions to target.
 
-    The first convolution and the head stay as they are. Weights have a scale for each
+    What is convolved with the picture itself and the head stay as they are. Weights have a scale for each
     channel; maps have the range that they take on the rows (of media that the model was
     trained on). What rounding shifts and stretches the logits by is undone in the head.
     """
     logging.getLogger().setLevel(logging.ERROR)  # it recommends what is done next
     prepared = Path(f"{target}.prepared")
     quant_pre_process(str(source), str(prepared), skip_symbolic_shape=True)
-    first = next(n.name for n in onnx.load(prepared).graph.node if n.op_type == "Conv")
+    plain = as_they_are(onnx.load(prepared).graph.node)
     quantize_static(
         str(prepared), str(target), Rows(rows), quant_format=QuantFormat.QDQ, op_types_to_quantize=["Conv", "Add", "Clip"],
-        per_channel=True, activation_type=QuantType.QUInt8, weight_type=QuantType.QInt8, nodes_to_exclude=[first],
+        per_channel=True, activation_type=QuantType.QUInt8, weight_type=QuantType.QInt8, nodes_to_exclude=plain,
         calibrate_method=CalibrationMethod.MinMax,
     )
     prepared.unlink()
     straighten(target, export.runner(source)(rows), export.runner(target)(rows))
+
+
+def as_they_are(nodes):
+    """The names of the nodes that are not quantised: the first convolution, and the residuals, which bytes would round away."""
+    first = next(n.name for n in nodes if n.op_type == "Conv" and "/residuals/" not in n.name)
+    return [first, *(n.name for n in nodes if "/residuals/" in n.name)]
 
 
 def straighten(path, wanted, given):

@@ -1,4 +1,4 @@
-"""The model in 8 bits beside the model: written, and measured fold by fold as the model is."""
+"""The model in 8 bits beside the model: written, and measured fold by fold, on the first part of what the model is measured on."""
 
 import numpy as np
 
@@ -19,23 +19,28 @@ above. The last columns are shares called fake of genuine and of generated pictu
 
 def sample(study, items):
     """Rows that show which values the maps take: one of each of some scored items."""
-    judged = [i for i in items if i.judged]
+    judged = first_part(study, [i for i in items if i.judged])
     chosen = np.linspace(0, len(judged) - 1, quantise.ROWS).astype(int)
     return np.stack([study.data.check_row(judged[k]) for k in chosen])
 
 
+def first_part(study, items):
+    """The items of the first part, whose rows are kept."""
+    return [item for item, own in zip(items, study.parts(items)[0][1]) if own]
+
+
 def score_fold(study, items, fold, work):
     """The scores of a fold's items by that fold's model in 8 bits, in the order of the model's own."""
-    left = np.load(study.kept(work, f"fold{fold}.npz"))["rows"]
+    left = first_part(study, [items[i] for i in np.load(study.kept(work, f"fold{fold}.npz"))["rows"]])
     known = inside(items, folds(items, crossval.FOLDS, study.groups), fold)
     source, target = (study.kept(work, f"fold{fold}{end}.onnx") for end in ("", "-int8"))
     quantise.quantise(source, target, sample(study, [items[i] for i in known]))
     run = export.runner(target, 1)
-    return {"scores": np.array([study.data.score(run, items[i]) for i in left])}
+    return {"scores": np.array([study.data.score(run, item) for item in left])}
 
 
 def scores(study, items, work):
-    """Out-of-fold scores, N×conditions, in the order of pipeline.cross_validate."""
+    """Out-of-fold scores of the first part, N×conditions, in the order of pipeline.cross_validate."""
     kept = [
         card.keep(study.kept(work, f"fold{fold}-int8.npz"), lambda: score_fold(study, items, fold, work))["scores"]
         for fold in study.folds

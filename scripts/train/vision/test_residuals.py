@@ -1,0 +1,44 @@
+"""Tests of what is said of the picture itself, and of what is left in full precision."""
+
+import unittest
+
+import numpy as np
+import onnx
+import torch
+
+from vision import quantise
+from vision.residuals import FILTERS, Residuals
+
+
+class ResidualStatistics(unittest.TestCase):
+    """What high-pass filters leave."""
+
+    def test_a_plain_colour_leaves_nothing(self):
+        """Filters add up to 0; with weights in 16 bits they do not, and bright pictures seem to hold more noise than dark ones."""
+        bright, dark = (Residuals()(torch.full((1, 3, 32, 32), v)) for v in (0.9, -0.9))
+        torch.testing.assert_close(bright, dark, atol=1e-3, rtol=0)
+        np.testing.assert_allclose(bright[0, : 3 * len(FILTERS)].detach(), np.log(0.05), atol=1e-2)
+
+    def test_noise_is_measured_in_levels_of_255(self):
+        """Of steps of one level between neighbours, the first filter leaves one level."""
+        steps = (torch.arange(64) % 2).float().expand(1, 3, 64, 64) / 127.5
+        found = Residuals()(steps)[0].detach().numpy().reshape(4, 3, len(FILTERS))
+        np.testing.assert_allclose(found[:, 0, 0], [np.log(1.05), 0, 1, 1], atol=1e-2)
+
+
+class Quantised(unittest.TestCase):
+    """What is left in full precision."""
+
+    def test_residuals_are_not_rounded_to_bytes(self):
+        """A residual is a few levels of 255, and the range of all would be shared out over 255 steps."""
+        node = onnx.helper.make_node
+        nodes = [
+            node("Conv", ["x", "f"], ["r"], name="/detector/residuals/conv/Conv"), node("Abs", ["r"], ["a"], name="/detector/residuals/Abs"),
+            node("Conv", ["x", "w"], ["y"], name="/detector/backbone/Conv"), node("Conv", ["y", "v"], ["z"], name="/detector/backbone/Conv_1"),
+        ]
+        left = ["/detector/backbone/Conv", "/detector/residuals/conv/Conv", "/detector/residuals/Abs"]
+        self.assertEqual(quantise.as_they_are(nodes), left)
+
+
+if __name__ == "__main__":
+    unittest.main()
