@@ -2,8 +2,8 @@
 
 python agree.py --data DATA --weights WEIGHTS --work WORK [--program bin/deepfaked] [--files 30]
 
-Real pictures, faces and sounds are judged as they are and saved in other
-formats. A difference means that the service decodes, cuts or scales otherwise
+Real pictures, films, faces and sounds are judged as they are, pictures and
+sounds saved in other formats too. A difference means that the service decodes, cuts or scales otherwise
 than what its models were measured with. The areas under the curve are of files
 that the models have seen: only their difference says something.
 """
@@ -21,6 +21,7 @@ HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE / "speech"), str(HERE / "face"), str(HERE)]  # gather is speech's, not the package
 
 import audio
+import cv2
 import data as faces
 import gather as sounds
 import numpy as np
@@ -33,6 +34,7 @@ from vision.canonical import canonical, overview, overview_factor, rgb, tiles_of
 
 MODELS = HERE.parents[1] / "models" / "builtin"
 MOST = 16  # windows that the service takes from a sound
+FILM_TILES = 48  # that it takes from a film
 # name: ending of the file, longer side or None for its own, options of Pillow
 PICTURES = {
     "PNG": (".png", None, {}),
@@ -101,12 +103,12 @@ def row(name, pairs, labels=()):
     print(f"| {name} | {len(pairs)} | {np.median(off):.1e} | {off.max():.1e} | {auc} |", flush=True)
 
 
-def listed(options, names):
-    """What may be looked at of the archives, without clips."""
+def listed(options, names, suffixes=(".jpg", ".jpeg", ".png")):
+    """What may be looked at of the archives: files with one of the suffixes."""
     with contextlib.redirect_stdout(sys.stderr):
         pictures.unpack(options.data, options.work, names)
         items, _ = pictures.allowed(pictures.listed(options.work, names), options.data / "held-out.sha256")
-    return [i for i in items if i.path.suffix.lower() in (".jpg", ".jpeg", ".png")]
+    return [i for i in items if i.path.suffix.lower() in suffixes]
 
 
 def seen(path):
@@ -151,6 +153,34 @@ def compare_pictures(options, folder):
     judged("picture as it is", [i.path for i in chosen], [i.fake for i in chosen])
     for kind in PICTURES:
         judged(kind, [saved(i.path, folder, kind) for i in spread(items, options.files)])
+
+
+def frames_at(path, seconds):
+    """The canonical frame of a film at each of the times, decoded as in training."""
+    clip, times, frames = cv2.VideoCapture(str(path)), [], []
+    while (read := clip.read())[0]:
+        times.append(clip.get(cv2.CAP_PROP_POS_MSEC) / 1000)
+        frames.append(read[1])
+    clip.release()
+    nearest = [int(np.abs(np.array(times) - at).argmin()) for at in seconds]
+    return [canonical(cv2.cvtColor(frames[k], cv2.COLOR_BGR2RGB), True) for k in nearest]
+
+
+def compare_films(options):
+    """Rows of image-synthesis in films: the frames that the service takes, within the model's limits as its pieces are."""
+    model, single, whole, labels = Model("image"), [], [], []
+    items = spread(listed(options, ("images2", "video"), pictures.CLIPS), 2 * options.files)
+    for item, finding in zip(items, service(options.program, [i.path for i in items], "image-synthesis"), strict=True):
+        if not finding:
+            continue
+        found = frames_at(item.path, [p["at_seconds"] for p in finding["pieces"]])
+        tiles = max(1, min(model.card["preprocessing"]["tiles"], FILM_TILES // len(found)))
+        own = [model.log_odds(*scales(pixels, tiles)) for pixels in found]
+        single += zip(map(odds, finding["pieces"]), np.clip(own, *model.card["calibration"]["limits"]))
+        whole.append((odds(finding), np.mean(own)))
+        labels.append(item.fake)
+    row("film, a frame by itself", single)
+    row("film", whole, labels)
 
 
 def compare_faces(options):
@@ -218,6 +248,7 @@ def main():
     folder.mkdir(parents=True, exist_ok=True)
     print("| files | number | median difference | largest | AUC of service / training |\n|---|---|---|---|---|")
     compare_pictures(options, folder)
+    compare_films(options)
     compare_faces(options)
     compare_sounds(options, folder)
 

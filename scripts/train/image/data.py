@@ -54,16 +54,18 @@ FAMILIES = {
 }
 # Parts of names of what makes films, each with the family of the network that it runs: the first that fits.
 FILM_FAMILIES = {
-    "wan2": "wan", "self-forcing": "wan", "causvid": "wan", "longlive": "wan", "fastvideo": "wan", "hunyuan": "hunyuanvideo",
-    "skyreels-v": "skyreels", "cogvideox": "cogvideox", "phyt2v": "cogvideox", "vlipp": "cogvideox", "open-sora": "open-sora", "opensora": "open-sora",
+    "wan2": "wan", "self-forcing": "wan", "causvid": "wan", "longlive": "wan", "fastvideo": "wan", "skyreels": "wan", "helios": "wan",
+    "hunyuan": "hunyuanvideo", "cogvideox": "cogvideox", "phyt2v": "cogvideox", "vlipp": "cogvideox", "motionshop": "cogvideox", "open-sora": "open-sora", "opensora": "open-sora",
     "zeroscope": "modelscope", "modelscope": "modelscope", "instructvideo": "modelscope", "trailblazer": "modelscope", "lvd": "modelscope",
+    "streamingt2v": "modelscope", "show1": "modelscope", "videocomposer": "modelscope", "i2vgen-xl": "modelscope",
     "videocrafter": "videocrafter", "dynamicrafter": "videocrafter", "fifo-diffusion": "videocrafter", "svd": "svd", "stable-video-diffusion": "svd",
+    "vista": "svd", "dragnuwa": "svd", "hotshot": "sdxl", "stylegan": "stylegan2",
     "cosmos": "cosmos", "ltx": "ltx", "magi-1": "magi-1", "kandinsky-5": "kandinsky-5", "veo-": "veo", "kling": "kling", "sora": "sora",
     "gen-1": "gen-1", "pixeldance": "pixeldance", "boximator": "pixeldance", "lavie": "stable-diffusion-1", "seine": "stable-diffusion-1",
     **{name: "stable-diffusion-1" for name in (
-        "animatediff", "sparsectrl", "animatezero", "animatelcm", "hotshot", "tune-a-video", "fatezero", "pix2video", "vid2vid-zero", "controlvideo",
+        "animatediff", "sparsectrl", "animatezero", "animatelcm", "tune-a-video", "fatezero", "pix2video", "vid2vid-zero", "controlvideo",
         "control-a-video", "text2video-zero", "rerender", "tokenflow", "flatten", "rave-", "vidtome", "ground-a-video", "videograin", "follow-your-pose",
-        "gen-l-video", "videoelevator", "storydiffusion", "dreamoving", "fairy", "magic-me", "vlogger", "cinemo", "videobooth",
+        "gen-l-video", "videoelevator", "storydiffusion", "dreamoving", "fairy", "magic-me", "vlogger", "cinemo", "videobooth", "noise-rectification", "microcinema", "video-ldm",
     )},
 }
 # Names that say what kind of genuine pictures a repository holds: each such repository is a source of its own.
@@ -143,7 +145,7 @@ def begin(graph):
 
 
 def keep(task):
-    """Writes one picture's rows and statistics; None for what is no picture or too small."""
+    """Writes the rows and statistics of one picture or film; None for what is none, or too small."""
     item, base = task
     found = [(one, pixels) for one, pixels in gather.pictures(item, FRAMES) if min(pixels.shape[:2]) >= SHORTEST]
     if not found:
@@ -151,6 +153,8 @@ def keep(task):
     one, frames = found[0][0], [pixels for _, pixels in found]
     one.rank, one.judged, one.base = item.rank, item.clip or item.rank < JUDGED, str(base)
     pictures, views, shared = film_parts(frames, item) if item.clip else picture_parts(frames[0], one, int(base.name))
+    if not shared:
+        return None
     rows, filmed = rows_of(pictures), film_views(frames, np.random.RandomState(FILM_SEED + int(base.name)))
     views = {name: views[name] + filmed[name] for name in filmed}
     if one.judged:

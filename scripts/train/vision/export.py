@@ -10,7 +10,8 @@ import torch.nn as nn
 
 OPSET = 17
 TOLERANCE = 1e-4
-LARGE = 2500  # values of a tensor that compact() makes smaller: more than there are in filters, which have to be exact to add up to 0
+LARGE = 1000  # values of a tensor that compact() makes smaller
+EXACT = "residuals"  # in the names of filters, which are kept as they are: rounded, they would not add up to 0
 
 
 class Served(nn.Module):
@@ -50,7 +51,9 @@ def scaled(values):
 
 def rounded(detector, narrow=()):
     """Rounds what compact() makes smaller, in place, so that the file holds just what is run."""
-    for values in detector.state_dict().values():
+    for name, values in detector.state_dict().items():
+        if EXACT in name:
+            continue
         if values.numel() > LARGE and in_bytes(values.shape, narrow):
             whole, scale = scaled(values.numpy())
             values.copy_(torch.from_numpy(whole * scale))
@@ -67,7 +70,7 @@ def compact(path, narrow=()):
     """
     model = onnx.load(path)
     for tensor in list(model.graph.initializer):
-        if tensor.data_type == onnx.TensorProto.FLOAT and np.prod(tensor.dims) > LARGE:
+        if tensor.data_type == onnx.TensorProto.FLOAT and np.prod(tensor.dims) > LARGE and EXACT not in tensor.name:
             values = onnx.numpy_helper.to_array(tensor)
             (in_8_bits if in_bytes(values.shape, narrow) else in_16_bits)(model.graph, tensor, values)
     onnx.save(model, path)

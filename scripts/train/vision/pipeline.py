@@ -72,16 +72,16 @@ def shortcut_rows(study, items):
     """What format, size, JPEG table and sharpness alone give away, on the folds that are run."""
     own = np.array([i.judged for i in items])
     fold_of, items = folds(items, crossval.FOLDS, study.groups)[own], [i for i, k in zip(items, own) if k]
-    views = [study.data.seen(i) for i in items]
     note = "a classifier of {} alone, no look at the content: what the files give away; the model sees pixels only"
     notes = [note.format("file size, picture size, JPEG table and sharpness"), note.format("size and sharpness")]
-    scores = [shortcuts.scores(items, [v[k] for v in views], fold_of, k == 0) for k in range(len(notes))]
-    rows, run = [], np.isin(fold_of, study.folds)
+    rows = []
     for name, own, conditions in study.parts(items):
-        own = np.flatnonzero(own & run)
-        labels, names = [items[i].fake for i in own], [items[i].repository for i in own]
-        for score, condition, note in zip(scores, conditions, notes):
-            rows.append(figures.measure(labels, score[own], names, name + "shortcuts only, the same folds", condition, note))
+        part, where = [i for i, k in zip(items, own) if k], fold_of[own]
+        run = np.flatnonzero(np.isin(where, study.folds))
+        labels, names = [part[i].fake for i in run], [part[i].repository for i in run]
+        for k, (condition, note) in enumerate(zip(conditions, notes)):
+            scores = shortcuts.scores(part, [study.data.seen(i)[k] for i in part], where, k == 0)[run]
+            rows.append(figures.measure(labels, scores, names, name + "shortcuts only, the same folds", condition, note))
     return rows
 
 

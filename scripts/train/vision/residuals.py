@@ -43,7 +43,7 @@ class Residuals(nn.Module):
 
     def forward(self, x):
         """The means over the picture, those without a bound as logarithms."""
-        residual = self.conv(x)
+        residual = self.conv(x - F.adaptive_avg_pool2d(x, 1))  # filters add up to 0: of a nearly plain picture little is left to round
         size = residual.abs()
         bounded = [self.pooled(size.clamp(max=level)) for level in LEVELS]
         unbounded = [torch.log(self.pooled(size) + 0.05), 0.5 * torch.log(self.pooled(residual * residual) + 1e-3)]

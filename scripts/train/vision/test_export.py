@@ -65,7 +65,7 @@ class ExportTest(unittest.TestCase):
     def test_compact_bytes_are_what_is_run(self):
         """Matrices and 1×1 convolutions in 8 bits run as they were rounded, others in 16, and nothing is left to do for a row."""
         torch.manual_seed(3)
-        net = torch.nn.Sequential(torch.nn.Conv2d(8, 40, 3), torch.nn.Conv2d(40, 80, 1), torch.nn.Flatten(), torch.nn.Linear(720, 4)).eval()
+        net = torch.nn.Sequential(torch.nn.Conv2d(8, 16, 3), torch.nn.Conv2d(16, 80, 1), torch.nn.Flatten(), torch.nn.Linear(720, 4)).eval()
         rows = torch.randn(2, 8, 5, 5, generator=torch.Generator().manual_seed(4))
         net[1].weight.data[5] = 0
         plain = [layer.weight.data.clone() for layer in (net[0], net[1], net[3])]
