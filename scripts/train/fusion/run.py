@@ -148,7 +148,8 @@ def main():
         text += f"| {m['set']} | {m['auc']:.3f} [{m['auc_interval'][0]:.2f}, {m['auc_interval'][1]:.2f}] | {m['real']} | {m['fake']} |\n"
     text += f"\n{sum(r['both'] for r in rows)} files are among those that both models were measured on: what either says is out of fold. "
     text += "What one of them says of the others was asked of the service, as it was trained on nothing of their repositories. "
-    text += f"{sum(left for _, left in found)} files that the service does not read are left out.\n"
+    text += f"{sum(left for _, left in found)} files that the service does not read are left out, "
+    text += "most of them panels cut from clips. A model's own script judges a film by four frames, the service by up to 16.\n"
     parts = " + ".join(f"{w:.3f} · {TASKS[n]}" for n, w in zip(TASKS, weights))
     text += f"\nLog-odds = {bias:+.3f} + {parts}; expected calibration error {fusion['measured'][0]['ece']:.2f}.\n"
     options.report.write_text(text)
