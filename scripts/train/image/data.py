@@ -131,7 +131,7 @@ def store(items, work, weights):
     tasks = [(item, target / f"{k:05d}") for k, item in enumerate(items)]
     with multiprocessing.get_context("spawn").Pool(os.cpu_count(), begin, (graph,)) as pool:
         stored = [item for item in pool.imap(keep, tasks, 4) if item]
-    print(f"{len(stored)} pictures, {sum(i.fake for i in stored)} of them fake, {sum(i.judged for i in stored)} to be scored")
+    print(f"{len(stored)} pictures and films, {sum(i.fake for i in stored)} of them fake, {sum(i.judged for i in stored)} to be scored")
     return stored
 
 

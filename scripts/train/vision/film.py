@@ -12,7 +12,7 @@ import numpy as np
 from vision import gather
 
 SIDES = (240, 360, 480, 540, 720, 1080)  # pixels, shorter sides of films
-FRAMES = 6
+FRAMES = 6  # of the film that is made of a picture
 QUALITIES = (18, 35)  # constant rate factors of H.264, from and up to
 SHARED = "H.264 CRF 32 at no more than 768 pixels"
 LONGEST = 768  # pixels, of a shared one
