@@ -40,6 +40,9 @@ func inPrecision(env *ort.Environment, loaded []*models.Model, wanted string, lo
 		chosen[i] = m
 		v := m.In(precision)
 		if v == nil {
+			if wanted != precisionAuto {
+				logger.Warn("a model has no variant in the precision that was asked for, it runs in full precision", "model", m.Card.Name, "precision", precision)
+			}
 			continue
 		}
 		err := checkVariant(env, v, 1)

@@ -82,6 +82,8 @@ func TestPrecision(t *testing.T) { //nolint:paralleltest // one ONNX Runtime in 
 		}
 		assert.Equal(t, file, chosen[0].Card.File, c.name)
 		assert.Equal(t, c.off, bytes.Contains(log.Bytes(), []byte("gets a model's variant wrong")), c.name)
+		// Who asked for a precision that a model does not have was not told.
+		assert.Equal(t, c.wanted == "fp16", bytes.Contains(log.Bytes(), []byte("no variant in the precision that was asked for")), c.name)
 	}
 }
 
