@@ -10,7 +10,7 @@ from vision import card, folds, heads, judge, pipeline
 
 STUDY = pipeline.Study(
     name="deepfaked-image",
-    version="0.4.0",
+    version="0.5.0",
     task="image-synthesis",
     description="Judges a picture, or frames of a film, as a whole: a small network on the statistics of all blocks of MobileNetV2 and of what "
     "high-pass filters leave, trained on tiles and overviews of generated and of genuine pictures and films. About four times in five it "

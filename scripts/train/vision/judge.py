@@ -9,14 +9,20 @@ from vision.backbone import build
 DEPTH = 61  # layers of the backbone; the last one, which is the widest, adds nothing
 # The output of every block: textures in the first of them, things in the last.
 TAPS = (2, 4, 5, 9, 12, 16, 20, 23, 27, 31, 35, 38, 42, 46, 49, 53, 57, 60)
+PART = 7  # side of the parts of a map that are averaged first: of 224 pixels, every map's side is a multiple of it
 FAR = 4.0  # deviations from the mean beyond which a statistic counts no further
 
 
 def statistics(maps):
     """Mean and deviation of each channel, N×2C, by pooling, for which ONNX Runtime leaves maps in the layout of convolutions."""
-    mean = F.adaptive_avg_pool2d(maps, 1).flatten(1)
-    variance = F.adaptive_avg_pool2d(maps * maps, 1).flatten(1) - mean.square()
+    mean = averaged(maps)
+    variance = averaged(maps * maps) - mean.square()
     return torch.cat([mean, torch.sqrt(variance.clamp(min=0) + 1e-4)], 1)
+
+
+def averaged(maps):
+    """The mean of each channel, N×C, of the means of parts: a long sum of like numbers is rounded to one side at every step."""
+    return F.adaptive_avg_pool2d(F.avg_pool2d(maps, PART), 1).flatten(1)
 
 
 class Statistics(nn.Module):

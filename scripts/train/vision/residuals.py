@@ -18,7 +18,9 @@ FILTERS = (
     [[v / 6 for v in row] for row in ((-1, 2, -2, 2, -1), (2, -6, 8, -6, 2), (-2, 8, -12, 8, -2), (2, -6, 8, -6, 2), (-1, 2, -2, 2, -1))],
 )
 SIDE = 5  # of the largest filter
-STEP = 2  # pixels from one place that is looked at to the next: the statistics are the same, at a quarter of the time
+# Pixels from one place that is looked at to the next. An odd step meets every place of JPEG's blocks of 8 and of the pairs of pixels that share a
+# colour, which an even one does not; 5 takes a sixth of the time of 2.
+STEP = 5
 BLOCK = 16  # maps, to a multiple of which empty ones are added: ONNX Runtime has a quicker way for those
 LEVELS = (1, 4)  # of 255, from which on a residual counts as no larger
 
