@@ -61,11 +61,10 @@ def at_once(path):
     model = onnx.load(path)
     nodes = model.graph.node
     last = {n.input[0]: n for n in nodes if n.op_type == "GlobalAveragePool"}
-    for k, parts in enumerate(nodes):
-        if parts.op_type == "AveragePool":
-            whole = last[parts.output[0]]
-            nodes[k].CopyFrom(onnx.helper.make_node("ReduceMean", parts.input, whole.output, name=parts.name, axes=[2, 3], keepdims=1))
-            nodes.remove(whole)
+    for parts in [n for n in nodes if n.op_type == "AveragePool"]:
+        whole = last[parts.output[0]]
+        parts.CopyFrom(onnx.helper.make_node("ReduceMean", parts.input, whole.output, name=parts.name, axes=[2, 3], keepdims=1))
+        nodes.remove(whole)
     onnx.save(model, path)
 
 
