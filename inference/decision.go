@@ -1,6 +1,9 @@
 package inference
 
-import "deepfaked/models"
+import (
+	"deepfaked/models"
+	"deepfaked/preprocess"
+)
 
 // Sensitivities lists the levels, from the fewest false positives to the most.
 func Sensitivities() []Sensitivity { return []Sensitivity{Strict, Balanced, Sensitive} }
@@ -22,11 +25,11 @@ func decisions(whole claim, e evidence) map[Sensitivity]Decision {
 	return out
 }
 
-// taskThreshold pools the thresholds of a task's models as their outputs are
-// pooled. It is in log-odds.
-func taskThreshold(cards []models.Card, s Sensitivity) (logOdds float64) {
+// taskThreshold pools the thresholds of a task's models for files of a kind as
+// their outputs are pooled. It is in log-odds.
+func taskThreshold(cards []models.Card, kind preprocess.Kind, s Sensitivity) (logOdds float64) {
 	for _, c := range cards {
-		logOdds += logit(c.OperatingPoints[string(s)].Threshold) / float64(len(cards))
+		logOdds += logit(c.PointsOf(string(kind))[string(s)].Threshold) / float64(len(cards))
 	}
 	return logOdds
 }

@@ -122,10 +122,10 @@ func (d *Detector) conclude(req Request, media *preprocess.Media, findings []fin
 	}
 	for _, f := range findings {
 		report.Findings = append(report.Findings, f.report())
-		report.Models = append(report.Models, used(d.judges[f.task], req.Sensitivity)...)
+		report.Models = append(report.Models, used(d.judges[f.task], media.Kind, req.Sensitivity)...)
 	}
-	report.Fusion = d.fused(findings, req.Sensitivity)
-	e := fuse(d.weigh(findings))
+	report.Fusion = d.fused(media.Kind, findings, req.Sensitivity)
+	e := fuse(d.weigh(media.Kind, findings))
 	whole := claim{low: e.low, high: e.high, prior: logit(d.opts.Prior)}
 	verdict, confidence := whole.decide(e.logOdds, e.thresholds[req.Sensitivity])
 	report.LogOdds, report.ProbabilityFake = e.logOdds, whole.probability(e.logOdds)
@@ -135,10 +135,10 @@ func (d *Detector) conclude(req Request, media *preprocess.Media, findings []fin
 	}, nil
 }
 
-func used(cards []models.Card, s Sensitivity) []ModelUsed {
+func used(cards []models.Card, kind preprocess.Kind, s Sensitivity) []ModelUsed {
 	out := make([]ModelUsed, 0, len(cards))
 	for _, c := range cards {
-		p := c.OperatingPoints[string(s)]
+		p := c.PointsOf(string(kind))[string(s)]
 		out = append(out, ModelUsed{
 			Name: c.Name, Version: c.Version, SHA256: c.SHA256,
 			Threshold: p.Threshold, FalsePositiveRate: p.FalsePositiveRate, DetectionRate: p.DetectionRate,

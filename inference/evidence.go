@@ -1,6 +1,9 @@
 package inference
 
-import "deepfaked/models"
+import (
+	"deepfaked/models"
+	"deepfaked/preprocess"
+)
 
 // evidence is what speaks for one way of being fake: a task, or several that
 // look at the same thing. All is in log-odds at equal priors.
@@ -11,8 +14,8 @@ type evidence struct {
 }
 
 // weigh turns findings into evidence. What the fusion was fitted for is one
-// piece of evidence, the rest is one each.
-func (d *Detector) weigh(findings []finding) []evidence {
+// piece of evidence, the rest is one each. Lines are those of files of the kind.
+func (d *Detector) weigh(kind preprocess.Kind, findings []finding) []evidence {
 	var all []evidence
 	var pictures []finding
 	for _, f := range findings {
@@ -22,39 +25,40 @@ func (d *Detector) weigh(findings []finding) []evidence {
 				continue
 			}
 		}
-		all = append(all, d.single(f))
+		all = append(all, d.single(kind, f))
 	}
 	if len(pictures) > 0 {
-		all = append(all, d.together(pictures))
+		all = append(all, d.together(kind, pictures))
 	}
 	return all
 }
 
 // single is the evidence of one task.
-func (d *Detector) single(f finding) evidence {
+func (d *Detector) single(kind preprocess.Kind, f finding) evidence {
 	e := evidence{logOdds: f.logOdds, low: f.claim.low, high: f.claim.high, thresholds: map[Sensitivity]float64{}}
 	for _, s := range Sensitivities() {
-		e.thresholds[s] = taskThreshold(d.judges[f.task], s)
+		e.thresholds[s] = taskThreshold(d.judges[f.task], kind, s)
 	}
 	return e
 }
 
 // together is the evidence of the tasks that are fused. One that found nothing to
 // judge, such as a face, says nothing: log-odds of 0.
-func (d *Detector) together(findings []finding) evidence {
+func (d *Detector) together(kind preprocess.Kind, findings []finding) evidence {
 	e := evidence{logOdds: d.fusion.Bias, low: d.fusion.Limits[0], high: d.fusion.Limits[1], thresholds: map[Sensitivity]float64{}}
 	for _, f := range findings {
 		weight, _ := d.fusion.Weight(f.task)
 		e.logOdds += weight * f.logOdds
 	}
+	points := d.fusion.PointsOf(string(kind))
 	for _, s := range Sensitivities() {
-		e.thresholds[s] = logit(d.fusion.OperatingPoints[string(s)].Threshold)
+		e.thresholds[s] = logit(points[string(s)].Threshold)
 	}
 	return e
 }
 
 // fused is what the report says of the fusion, nil where it had no part.
-func (d *Detector) fused(findings []finding, s Sensitivity) *FusionUsed {
+func (d *Detector) fused(kind preprocess.Kind, findings []finding, s Sensitivity) *FusionUsed {
 	if d.fusion == nil {
 		return nil
 	}
@@ -67,7 +71,7 @@ func (d *Detector) fused(findings []finding, s Sensitivity) *FusionUsed {
 	if len(weights) == 0 {
 		return nil
 	}
-	p := d.fusion.OperatingPoints[string(s)]
+	p := d.fusion.PointsOf(string(kind))[string(s)]
 	return &FusionUsed{
 		Bias: d.fusion.Bias, Weights: weights,
 		Threshold: p.Threshold, FalsePositiveRate: p.FalsePositiveRate, DetectionRate: p.DetectionRate,

@@ -100,6 +100,45 @@ func TestTheReportNamesTheFusion(t *testing.T) {
 	}
 }
 
+// Genuine films score lower than genuine pictures, so that the one line which both
+// shared found a third of the generated films where their own finds half.
+func TestLinesOfAMedium(t *testing.T) {
+	t.Parallel()
+	own := map[string]models.OperatingPoints{"video": {
+		"strict": {Threshold: .8}, "balanced": {Threshold: .6, FalsePositiveRate: .05, DetectionRate: .5}, "sensitive": {Threshold: .2},
+	}}
+	for _, c := range []struct {
+		kind        preprocess.Kind
+		fused       bool
+		line, model float64 // P(fake) of the verdict and of the model
+	}{
+		{preprocess.Image, true, sigmoid(.5), .7},
+		{preprocess.Video, true, .6, .6},
+		{preprocess.Image, false, .7, .7},
+		{preprocess.Video, false, .6, .6},
+	} {
+		d := newTestDetector(t, media(c.kind, []preprocess.Frame{grey(100, 0)}, nil), noFaces)
+		for _, cards := range d.judges {
+			cards[0].ByMedium = own
+		}
+		if c.fused {
+			d.fusion = fusion("1")
+			d.fusion.ByMedium = own
+		}
+		got, err := d.Detect(t.Context(), Request{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := got.Report
+		assert.InDeltaSlice(t, []float64{c.line, c.line, c.model, c.model}, []float64{
+			r.Threshold, got.Decisions[Balanced].Threshold, r.Findings[0].Threshold, r.Models[0].Threshold,
+		}, 1e-9, "%s, fused: %t", c.kind, c.fused)
+		if c.fused {
+			assert.InDelta(t, c.line, r.Fusion.Threshold, 1e-9)
+		}
+	}
+}
+
 // What is told of fused pictures ends at the limits of the fusion.
 func TestFusionIsLimited(t *testing.T) {
 	t.Parallel()

@@ -93,7 +93,7 @@ func (d *Detector) judgeTask(ctx context.Context, req Request, media *preprocess
 		f.claim.low += low / float64(len(cards))
 		f.claim.high += high / float64(len(cards))
 	}
-	f.logOdds, f.threshold = overTime(f.pieces), taskThreshold(cards, req.Sensitivity)
+	f.logOdds, f.threshold = overTime(f.pieces), taskThreshold(cards, media.Kind, req.Sensitivity)
 	return f, nil
 }
 

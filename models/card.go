@@ -37,15 +37,18 @@ type Card struct {
 	// Output is one number a row, uncalibrated log-odds of fake; with FaceDetection
 	// it is rows of boxes, each five numbers: the log-odds of a face, and its left,
 	// upper, right and lower edge in pixels of the input, the surest first.
-	Output          Tensor                    `json:"output"`
-	Preprocessing   Preprocessing             `json:"preprocessing"`
-	Calibration     Calibration               `json:"calibration,omitzero"`
-	OperatingPoints map[string]OperatingPoint `json:"operating_points,omitempty"` // strict, balanced, sensitive
-	Measured        []Measurement             `json:"measured,omitempty"`
-	Detection       *Detection                `json:"detection,omitempty"` // of FaceDetection, in the place of the three above
-	Training        Training                  `json:"training"`
-	Licences        Licences                  `json:"licences"`
-	Golden          Golden                    `json:"golden"`
+	Output          Tensor          `json:"output"`
+	Preprocessing   Preprocessing   `json:"preprocessing"`
+	Calibration     Calibration     `json:"calibration,omitzero"`
+	OperatingPoints OperatingPoints `json:"operating_points,omitempty"`
+	// ByMedium are those of files of a medium: image, audio or video. One that is
+	// not there has OperatingPoints.
+	ByMedium  map[string]OperatingPoints `json:"operating_points_by_medium,omitempty"`
+	Measured  []Measurement              `json:"measured,omitempty"`
+	Detection *Detection                 `json:"detection,omitempty"` // of FaceDetection, in the place of the four above
+	Training  Training                   `json:"training"`
+	Licences  Licences                   `json:"licences"`
+	Golden    Golden                     `json:"golden"`
 	// Variants are the same model in fewer bits, in files of their own.
 	Variants []Variant `json:"variants,omitempty"`
 }
@@ -82,15 +85,6 @@ type Calibration struct {
 	// Limits are the lowest and the highest log-odds that the validation set
 	// supports; see Card.Limits.
 	Limits *Pair `json:"limits,omitempty"`
-}
-
-// OperatingPoint ties a sensitivity level to a threshold on P(fake) and to what
-// was measured there on the validation set.
-type OperatingPoint struct {
-	FalsePositiveRate float64 `json:"false_positive_rate"` // aimed at: .01, .05, .15
-	Threshold         float64 `json:"threshold"`           // fake when P(fake) >= Threshold
-	DetectionRate     float64 `json:"detection_rate"`      // share of fakes caught there
-	DetectionInterval Pair    `json:"detection_interval"`  // 95 %
 }
 
 // Measurement is one figure set, on generators and sources unseen in training.

@@ -150,6 +150,9 @@ func TestValidateNamesTheField(t *testing.T) {
 		"detection rate": {"operating_points.strict.detection_rate", func(c *Card) {
 			setPoint(c, "strict", func(p *OperatingPoint) { p.DetectionRate = -1 })
 		}},
+		"interval of false positives": {"operating_points.strict.false_positive_interval", func(c *Card) {
+			setPoint(c, "strict", func(p *OperatingPoint) { p.FalsePositiveInterval = &Pair{.4, 2} })
+		}},
 		"interval reversed": {"operating_points.strict.detection_interval", func(c *Card) {
 			setPoint(c, "strict", func(p *OperatingPoint) { p.DetectionInterval = [2]float64{.4, .2} })
 		}},

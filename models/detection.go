@@ -50,6 +50,8 @@ func checkDetection(c *Card) error {
 		return wrong("calibration", "must be left out for %s", c.Task)
 	case len(c.OperatingPoints) > 0:
 		return wrong("operating_points", "must be left out for %s", c.Task)
+	case len(c.ByMedium) > 0:
+		return wrong("operating_points_by_medium", "must be left out for %s", c.Task)
 	case len(c.Measured) > 0:
 		return wrong("measured", "must be left out for %s: detection has its own", c.Task)
 	case d == nil:

@@ -9,13 +9,14 @@ import (
 // Fusion says what the log-odds of several tasks that look at the same picture
 // come to together, by logistic regression fitted on validation.
 type Fusion struct {
-	Schema          int                       `json:"schema"` // version of this format: 1
-	Models          []FusedModel              `json:"models"` // one for each task; with others it does not hold
-	Bias            float64                   `json:"bias"`   // log-odds
-	Limits          Pair                      `json:"limits"` // as in Calibration
-	OperatingPoints map[string]OperatingPoint `json:"operating_points"`
-	Measured        []Measurement             `json:"measured"`
-	Note            string                    `json:"note,omitempty"`
+	Schema          int                        `json:"schema"` // version of this format: 1
+	Models          []FusedModel               `json:"models"` // one for each task; with others it does not hold
+	Bias            float64                    `json:"bias"`   // log-odds
+	Limits          Pair                       `json:"limits"` // as in Calibration
+	OperatingPoints OperatingPoints            `json:"operating_points"`
+	ByMedium        map[string]OperatingPoints `json:"operating_points_by_medium,omitempty"` // as in Card
+	Measured        []Measurement              `json:"measured"`
+	Note            string                     `json:"note,omitempty"`
 }
 
 // FusedModel is a model whose log-odds are weighed.
@@ -68,7 +69,7 @@ func (f *Fusion) Validate() error {
 	limits := f.Limits
 	card := Card{
 		Calibration:     Calibration{Method: "platt", Scale: 1, Bias: f.Bias, Limits: &limits},
-		OperatingPoints: f.OperatingPoints, Measured: f.Measured,
+		OperatingPoints: f.OperatingPoints, ByMedium: f.ByMedium, Measured: f.Measured,
 	}
 	return checkVerdict(&card)
 }

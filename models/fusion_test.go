@@ -54,6 +54,7 @@ func TestFusionValidate(t *testing.T) {
 		"bias":                {"calibration.bias", func(f *Fusion) { f.Bias = math.Inf(1) }},
 		"limits":              {"calibration.limits", func(f *Fusion) { f.Limits = [2]float64{1, 2} }},
 		"level":               {"operating_points.strict", func(f *Fusion) { f.OperatingPoints = nil }},
+		"level of a medium":   {"operating_points_by_medium.video.strict", func(f *Fusion) { f.ByMedium = map[string]OperatingPoints{"video": {}} }},
 		"measured":            {"measured.0.auc", func(f *Fusion) { f.Measured[0].AUC = 7 }},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -5,10 +5,6 @@ import (
 	"strconv"
 )
 
-// levels are the sensitivities of the contract, from the highest threshold to
-// the lowest.
-var levels = [...]string{"strict", "balanced", "sensitive"}
-
 func checkCalibration(c *Card) error {
 	k := c.Calibration
 	switch {
@@ -42,40 +38,6 @@ func (c *Card) Limits() (low, high float64) {
 		genuine, fake = c.Measured[0].Real, c.Measured[0].Fake
 	}
 	return -math.Log1p(float64(fake)), math.Log1p(float64(genuine))
-}
-
-func checkOperatingPoints(c *Card) error {
-	above := 1.0
-	for _, level := range levels {
-		field := "operating_points." + level
-		point, ok := c.OperatingPoints[level]
-		if !ok {
-			return wrong(field, "is missing")
-		}
-		if err := checkPoint(field, point); err != nil {
-			return err
-		}
-		if point.Threshold > above {
-			return wrong(field+".threshold", "is %g, it must not exceed the next stricter level's %g", point.Threshold, above)
-		}
-		above = point.Threshold
-	}
-	if len(c.OperatingPoints) != len(levels) {
-		return wrong("operating_points", "must have exactly the levels %q", levels)
-	}
-	return nil
-}
-
-func checkPoint(field string, p OperatingPoint) error {
-	switch {
-	case !within(p.Threshold, 0, 1):
-		return wrong(field+".threshold", "is %g, it must be between 0 and 1", p.Threshold)
-	case !within(p.FalsePositiveRate, 0, 1):
-		return wrong(field+".false_positive_rate", "is %g, it must be between 0 and 1", p.FalsePositiveRate)
-	case !within(p.DetectionRate, 0, 1):
-		return wrong(field+".detection_rate", "is %g, it must be between 0 and 1", p.DetectionRate)
-	}
-	return checkInterval(field+".detection_interval", p.DetectionInterval)
 }
 
 func checkInterval(field string, v Pair) error {

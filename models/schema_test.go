@@ -61,7 +61,7 @@ func TestBuiltinCardsFitTheSchema(t *testing.T) {
 func TestWhatValidateAcceptsFitsTheSchema(t *testing.T) {
 	t.Parallel()
 	schema := compiled(t)
-	for _, card := range []Card{validCard(), halved(), speechCard(), faceCard(), finderCard()} {
+	for _, card := range []Card{validCard(), halved(), apart(), speechCard(), faceCard(), finderCard()} {
 		data, err := json.Marshal(card)
 		if err != nil {
 			t.Fatal(err)
@@ -88,12 +88,15 @@ func TestSchemaRefuses(t *testing.T) {
 		"limits":     func(c *Card) { c.Calibration.Limits = &Pair{1, -1} },
 		"level":      func(c *Card) { delete(c.OperatingPoints, "balanced") },
 		"threshold":  func(c *Card) { setPoint(c, "strict", func(p *OperatingPoint) { p.Threshold = 2 }) },
+		"no medium":  func(c *Card) { c.ByMedium = map[string]OperatingPoints{"smell": c.OperatingPoints} },
+		"its level":  func(c *Card) { c.ByMedium = map[string]OperatingPoints{"video": {"strict": {}}} },
 		"licence":    func(c *Card) { c.Licences.Weights = "" },
 		"source":     func(c *Card) { c.Training.Sources[0].Licence = "" },
 		"tolerance":  func(c *Card) { c.Golden.Tolerance = 0 },
 		"detection":  func(c *Card) { c.Detection = finderCard().Detection },
 		"a finder":   finder(func(c *Card, _ *Detection) { c.Detection = nil }),
 		"its levels": finder(func(c *Card, _ *Detection) { c.OperatingPoints = validCard().OperatingPoints }),
+		"its media":  finder(func(c *Card, _ *Detection) { c.ByMedium = apart().ByMedium }),
 		"its AUC":    finder(func(c *Card, _ *Detection) { c.Measured = validCard().Measured }),
 	} {
 		card := validCard()

@@ -153,7 +153,8 @@ def calibrated(card, pooled):
 
 def told(kind, log_odds, limits, card):
     """The answer to a client, at equal priors."""
-    threshold = card["operating_points"]["balanced"]["threshold"]
+    points = card.get("operating_points_by_medium", {}).get(kind, card["operating_points"])
+    threshold = points["balanced"]["threshold"]
     p = 1 / (1 + math.exp(-min(max(log_odds, limits[0]), limits[1])))
     fake = log_odds >= math.log(threshold / (1 - threshold))
     return {"verdict": "fake" if fake else "real", "confidence": p if fake else 1 - p, "probability_fake": p, "media_type": kind}

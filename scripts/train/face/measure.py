@@ -38,13 +38,20 @@ def further(items, result, calibration, work):
     return rows + clip_rows(items, result, calibration, work)
 
 
-def clip_rows(items, result, calibration, work):
-    """Clips as they are and as they are shared, which the model of their fold judges."""
+def media(items, result, work):
+    """Pictures, and clips by the mean of their frames; both with their scores, clips as they are and as they are shared."""
     found = clips.together(items)
     first = np.array([rows[0] for rows in found.values()])
-    plain = np.array([result["scores"][rows, 0].mean() for rows in found.values()])
-    shared = encoded(found, result["folds"][first], work)
-    return [row_of([items[k] for k in first], *values, calibration) for values in ((plain, CONDITIONS[0]), (shared, film.SHARED))]
+    plain = [result["scores"][rows, 0].mean() for rows in found.values()]
+    whole = np.column_stack([plain, encoded(found, result["folds"][first], work)])
+    pictures = np.flatnonzero(parts(items)["pictures"])
+    return {"image": ([items[k] for k in pictures], result["scores"][pictures]), "video": ([items[k] for k in first], whole)}
+
+
+def clip_rows(items, result, calibration, work):
+    """Clips as they are and as they are shared, which the model of their fold judges."""
+    found, scores = media(items, result, work)["video"]
+    return [row_of(found, scores[:, k], condition, calibration) for k, condition in enumerate((CONDITIONS[0], film.SHARED))]
 
 
 def row_of(items, scores, condition, calibration):

@@ -34,6 +34,7 @@ STUDY = pipeline.Study(
     variant=False,
     made_by="methods",
     apart="any manipulated face of that method",
+    media=measure.media,
     further=measure.further,
     tables=tables.more,
 )

@@ -20,8 +20,8 @@ style of a source, the table before this one helps to see.
 
 def more(options, items, scores, measured):
     """What RESULTS.md says of faces beside what it says of pictures."""
-    calibration, points, _ = measured
-    text = "\n## Faces in generated pictures\n\n" + drawn(options, calibration, points)
+    calibration, lines, _ = measured
+    text = "\n## Faces in generated pictures\n\n" + drawn(options, calibration, lines["image"])
     text += "\n## Within a repository\n\n" + within(items, scores)
     others = options.work / "others.npz"
     return text + ("\n" + BESIDE + beside(items, scores, others) if others.exists() else "")

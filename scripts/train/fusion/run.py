@@ -27,6 +27,7 @@ TASKS = {"image": "image-synthesis", "face": "face-manipulation"}
 FILES = (".jpg", ".jpeg", ".png", ".webp", *CLIPS)
 BATCH = 100  # files of one call of the service
 CONDITION = "clean"
+SETS = {figures.ANY: "", "image": "pictures: ", "video": "films and clips: "}
 SET = "repositories that neither model has seen"
 
 
@@ -106,11 +107,22 @@ def exclusive(rows):
     return np.array([np.log(np.exp(p).mean()) for p in parts])
 
 
+def videos(rows):
+    """Which of the files are films or clips."""
+    return np.array([r["path"].lower().endswith(CLIPS) for r in rows])
+
+
+def media(rows):
+    """Masks of all files and of those of each medium."""
+    video = videos(rows)
+    return {figures.ANY: np.ones(len(rows), bool), "image": ~video, "video": video}
+
+
 def compared(rows, odds, labels, repositories):
     """AUC of each way, on all files, on what has a face, on the films of the picture model's files and on the clips of the face model's."""
     ways = {"image model alone": np.array([r["image"] or 0.0 for r in rows]), "mean of the odds": exclusive(rows), "fused": odds}
     face = np.array([r["face"] is not None for r in rows])
-    clip = np.array([r["path"].lower().endswith(CLIPS) for r in rows])
+    clip = videos(rows)
     of_faces = np.array([r["from"] == "face" for r in rows])
     out = []
     for name, part in (("all", np.ones(len(rows), bool)), ("with a face", face), ("films", clip & ~of_faces), ("clips of faces", clip & of_faces)):
@@ -120,6 +132,32 @@ def compared(rows, odds, labels, repositories):
     return out
 
 
+def lines_of(rows, odds, labels, repositories):
+    """The operating points by medium."""
+    chances, names = 1 / (1 + np.exp(-odds)), np.array(repositories)
+    return {medium: figures.operating_points(labels[own], chances[own], names[own]) for medium, own in media(rows).items()}
+
+
+def measured(rows, odds, labels, repositories):
+    """The measurements of all files, of pictures and of videos."""
+    names, plain = np.array(repositories), {"scale": 1.0, "bias": 0.0}
+    return [
+        figures.measure(labels[own], odds[own], names[own], SETS[medium] + SET, CONDITION, calibration=plain)
+        for medium, own in media(rows).items()
+    ]
+
+
+def called(rows, lines, odds, labels):
+    """A table of the shares called fake at the line of the medium."""
+    video, of_faces = videos(rows), np.array([r["from"] == "face" for r in rows])
+    text = "| files | called fake of genuine ones | of fake ones |\n|---|---|---|\n"
+    for name, medium, own in (("pictures", "image", ~video), ("films", "video", video & ~of_faces), ("clips of faces", "video", video & of_faces)):
+        limits = [np.log(p["threshold"] / (1 - p["threshold"])) for p in lines[medium].values()]
+        shares = [", ".join(f"{(odds[own & (labels == fake)] >= limit).mean():.3f}" for limit in limits) for fake in (0, 1)]
+        text += f"| {name} | {shares[0]} | {shares[1]} |\n"
+    return text
+
+
 def main():
     """Asks, fits, measures, writes."""
     options = arguments()
@@ -127,8 +165,7 @@ def main():
     rows = list({row["path"]: row for part, _ in found for row in part}.values())
     weights, bias, odds, labels, repositories = fit(rows)
     cards = {name: json.loads((BUILTIN / name / "card.json").read_text()) for name in TASKS}
-    chances = 1 / (1 + np.exp(-odds))
-    plain = {"scale": 1.0, "bias": 0.0}
+    lines = lines_of(rows, odds, labels, repositories)
     fusion = {
         "schema": 1,
         "models": [
@@ -137,8 +174,8 @@ def main():
         ],
         "bias": round(bias, 4),
         "limits": reliability.limits(labels, odds, equal_weights(labels, repositories)),
-        "operating_points": figures.operating_points(labels, chances, repositories),
-        "measured": [figures.measure(labels, odds, repositories, SET, CONDITION, calibration=plain)],
+        **figures.on_card(lines),
+        "measured": measured(rows, odds, labels, repositories),
         "note": "scripts/train/fusion: weights and thresholds are fitted on what is measured, so the figures are a little too good.",
     }
     options.out.write_text(json.dumps(fusion, indent=2) + "\n")
@@ -146,6 +183,7 @@ def main():
     text += "| pictures and clips | AUC [95 %] | genuine | fake |\n|---|---|---|---|\n"
     for m in compared(rows, odds, labels, repositories):
         text += f"| {m['set']} | {m['auc']:.3f} [{m['auc_interval'][0]:.2f}, {m['auc_interval'][1]:.2f}] | {m['real']} | {m['fake']} |\n"
+    text += f"\nAt the line of its medium, {', '.join(figures.POINTS)}:\n\n" + called(rows, lines, odds, labels)
     text += f"\n{sum(r['both'] for r in rows)} files are among those that both models were measured on: what either says is out of fold. "
     text += "What one of them says of the others was asked of the service, as it was trained on nothing of their repositories. "
     text += f"{sum(left for _, left in found)} files that the service does not read are left out, "

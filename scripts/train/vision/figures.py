@@ -8,6 +8,7 @@ import reliability
 from vision.folds import equal_weights
 
 ROUNDS = 1000
+ANY = "any"  # medium
 POINTS = {"strict": 0.01, "balanced": 0.05, "sensitive": 0.15}
 
 
@@ -93,9 +94,14 @@ def operating_points(labels, chances, repositories):
     for name, rate in POINTS.items():
         threshold = round(float(np.quantile(chances[labels == 0], 1 - rate)), 4)
         caught = chances >= threshold
-        again = [caught[i][labels[i] == 1].mean() for i in samples]
+        alarms, found = ([caught[i][labels[i] == fake].mean() for i in samples] for fake in (0, 1))
         points[name] = {
-            "false_positive_rate": rate, "threshold": threshold,
-            "detection_rate": round(float(caught[labels == 1].mean()), 3), "detection_interval": interval(again),
+            "false_positive_rate": rate, "false_positive_interval": interval(alarms), "threshold": threshold,
+            "detection_rate": round(float(caught[labels == 1].mean()), 3), "detection_interval": interval(found),
         }
     return points
+
+
+def on_card(lines):
+    """What a card says of the operating points by medium."""
+    return {"operating_points": lines[ANY], "operating_points_by_medium": {medium: points for medium, points in lines.items() if medium != ANY}}

@@ -26,6 +26,12 @@ def whole(items):
     return [("", np.ones(len(items), bool), CONDITIONS)]
 
 
+def media(items, result, _):
+    """Items and their scores, pictures and films apart, from what cross_validate says."""
+    films = np.array([bool(i.clip) for i in items])
+    return {name: ([i for i, k in zip(items, own) if k], result["scores"][own]) for name, own in (("image", ~films), ("video", films))}
+
+
 @dataclass
 class Study:
     """One model: what is trained, how, and what the card says about it."""
@@ -48,6 +54,7 @@ class Study:
     made_by: str = "generators"  # what fakes are made by
     apart: str = "any generator or source of that name"  # what the models of the folds have not seen either
     parts: Callable = whole  # of scored items, to what is measured by itself
+    media: Callable = media  # as measured: of scored items, what cross_validate says and work folder, to what lines are drawn for
     further: Callable = lambda *_: []  # of scored items, what cross_validate says, calibration and work folder, to more measurements
     tables: Callable = lambda *_: ""  # of options, scored items, scores and what measure says, to more of RESULTS.md
     folds: tuple = tuple(range(crossval.FOLDS))
@@ -86,18 +93,24 @@ def shortcut_rows(study, items):
 
 
 def measure(study, items, scored, result, known, work):
-    """Calibration, operating points and measurements from the out-of-fold scores of unseen generators."""
+    """Calibration, operating points by medium and measurements from the out-of-fold scores of unseen generators."""
     labels, repositories = np.array([i.fake for i in scored]), np.array([i.repository for i in scored])
-    twice, names = np.tile(labels, 2), np.tile(repositories, 2)
-    both = result["scores"].T.ravel()
-    calibration = figures.calibrate(twice, both, names)
+    calibration = figures.calibrate(np.tile(labels, 2), result["scores"].T.ravel(), np.tile(repositories, 2))
     calibration["limits"] = figures.limits(labels, result["scores"], repositories, calibration)
-    points = figures.operating_points(twice, figures.probability(calibration, both), names)
+    lines = {figures.ANY: (scored, result["scores"]), **study.media(scored, result, work)}
+    lines = {medium: line(*of, calibration) for medium, of in lines.items()}
     rows = rows_of_parts(study, scored, result["scores"], calibration, UNSEEN)
     rows += rows_of_parts(study, scored, known["scores"], calibration, KNOWN)
     rows += study.further(scored, result, calibration, work)
     rows += shortcut_rows(study, items)
-    return calibration, points, rows
+    return calibration, lines, rows
+
+
+def line(items, scores, calibration):
+    """The operating points of all conditions together; scores is N×conditions, and what has none is left out."""
+    labels, names = (np.tile([getattr(i, name) for i in items], scores.shape[1]) for name in ("fake", "repository"))
+    known = ~np.isnan(scores.T.ravel())
+    return figures.operating_points(labels[known], figures.probability(calibration, scores.T.ravel()[known]), names[known])
 
 
 def rows_of_parts(study, scored, scores, calibration, set_name):
@@ -111,18 +124,18 @@ def rows_of_parts(study, scored, scores, calibration, set_name):
 
 def write_report(study, options, scored, result, known, measured, bytewise):
     """RESULTS.md; bytewise holds what was measured of the variant, and the scores, where there is one."""
-    calibration, points, rows = measured
+    calibration, lines, rows = measured
     chances = figures.probability(calibration, result["scores"])
     conditions = f"Two figures in a cell: {'; '.join(name + ' / '.join(both) for name, _, both in study.parts(scored))}."
     text = report.HEADER.format(title=f"{study.name} {study.version}: what was measured", apart=study.apart, conditions=conditions)
-    text += report.measurements(rows) + "\n" + report.points(points) + "\n" + report.claims(calibration)
-    text += "\n## Fake\n\n" + report.per_source(scored, chances, points, 1)
-    text += "\n## Genuine\n\n" + report.per_source(scored, chances, points, 0)
+    text += report.measurements(rows) + "\n" + report.points(lines) + "\n" + report.claims(calibration)
+    text += "\n## Fake\n\n" + report.per_source(scored, chances, lines, 1)
+    text += "\n## Genuine\n\n" + report.per_source(scored, chances, lines, 0)
     text += "\n## Folds\n\n" + report.per_fold(scored, result["folds"], result["scores"])
     if bytewise:
         own = study.parts(scored)[0][1]
         both = {"32 bits": (rows[: len(CONDITIONS)], result["scores"][own]), "8 bits": bytewise}
-        text += reduced.table(reduced.first_part(study, scored), calibration, points["balanced"]["threshold"], both)
+        text += reduced.table(reduced.first_part(study, scored), calibration, lines["image"]["balanced"]["threshold"], both)
     text += study.tables(options, scored, result["scores"], measured) + table_of_known(study, scored, known, measured)
     (options.report or Path(study.data.__file__).with_name("RESULTS.md")).write_text(text)
 
@@ -135,12 +148,12 @@ def write_model(study, folder, model, items, measured, bytewise, training):
     judged = reduced.first_part(study, [i for i in items if i.judged])
     rows = np.stack([study.data.check_row(judged[k]) for k in np.linspace(0, len(judged) - 1, 20).astype(int)])
     export.verify(model, folder / "model.onnx", rows)
-    calibration, points, rows = measured
+    calibration, lines, rows = measured
     variants = {"variants": [reduced.write(study, folder, items, bytewise[0])]} if bytewise else {}
     export.compact(folder / "model.onnx", study.narrow)
     card.write(folder, size, {
         "name": study.name, "version": study.version, "task": study.task, "description": study.description,
-        **variants, "preprocessing": study.preprocessing, "calibration": calibration, "operating_points": points, "measured": rows,
+        **variants, "preprocessing": study.preprocessing, "calibration": calibration, **figures.on_card(lines), "measured": rows,
         "training": {"recipe": study.recipe, "seed": study.seed, **training},
     })
 
@@ -182,13 +195,14 @@ def reduced_too(study, items, scored, calibration, work):
 
 def table_of_known(study, scored, known, measured):
     """What is found when the generators or methods are known from other repositories."""
-    calibration, points, _ = measured
+    calibration, lines, _ = measured
     chances = figures.probability(calibration, known["scores"])
-    fake, genuine = np.array([i.fake == 1 for i in scored]), np.array([i.fake == 0 for i in scored])
-    lines = [f"\n## {study.made_by.capitalize()} known from other repositories\n\nShares called fake at the thresholds above.\n\n"
-             "| level | genuine | fake |\n|---|---|---|"]
-    for name, point in points.items():
-        called = chances >= point["threshold"]
-        cells = [" / ".join(f"{share:.2f}" for share in called[own].mean(0)) for own in (genuine, fake)]
-        lines.append(f"| {name} | {cells[0]} | {cells[1]} |")
-    return "\n".join(lines) + "\n"
+    text = (f"\n## {study.made_by.capitalize()} known from other repositories\n\nShares called fake at the thresholds above.\n\n"
+            "| medium | level | genuine | fake |\n|---|---|---|---|\n")
+    for medium in ("image", "video"):
+        own = np.array([report.medium(i) == medium for i in scored])
+        fake = np.array([i.fake == 1 for i in scored])
+        for level, point in lines[medium].items():
+            cells = [" / ".join(f"{share:.2f}" for share in (chances[rows] >= point["threshold"]).mean(0)) for rows in (own & ~fake, own & fake)]
+            text += f"| {medium} | {level} | {cells[0]} | {cells[1]} |\n"
+    return text

@@ -7,6 +7,7 @@ HEADER = """# {title}
 
 Written by `run.py`. Every score is out of fold: the model that gave it had seen neither the repository
 nor {apart}. {conditions}
+A file is called fake at the line of its medium, a frame of a clip at that of whole clips.
 
 """
 
@@ -29,33 +30,36 @@ def claims(calibration):
     return f"The sets support a P(fake) between {low:.3f} and {high:.3f} and nothing beyond.\n"
 
 
-def points(table):
-    """The operating points as a table."""
-    lines = ["| level | false positives | threshold on P(fake) | detected [95 %] |", "|---|---|---|---|"]
-    for name, p in table.items():
-        low, high = p["detection_interval"]
-        lines.append(
-            f"| {name} | {p['false_positive_rate']:.0%} | {p['threshold']:.3f} | {p['detection_rate']:.2f} [{low:.2f}, {high:.2f}] |"
-        )
-    return "\n".join(lines) + "\n"
+def medium(item):
+    """What the service would call the file."""
+    return "video" if item.clip else "image"
 
 
-def per_source(items, chances, table, fake):
-    """Share called fake at the balanced and the sensitive threshold, one row a generator or source.
+def points(lines):
+    """The operating points of each medium as a table."""
+    text = "| medium | level | false positives [95 %] | threshold on P(fake) | detected [95 %] |\n|---|---|---|---|---|\n"
+    for name, level, p in ((name, level, p) for name, table in lines.items() for level, p in table.items()):
+        alarms, found = ("[{:.3f}, {:.3f}]".format(*p[kind + "_interval"]) for kind in ("false_positive", "detection"))
+        text += f"| {name} | {level} | {p['false_positive_rate']:.0%} {alarms} | {p['threshold']:.3f} | {p['detection_rate']:.3f} {found} |\n"
+    return text
+
+
+def per_source(items, chances, lines, fake):
+    """Share called fake at the balanced and the sensitive threshold of its medium, one row a generator or source.
 
     chances is N×conditions; the two figures of a cell are those of the two conditions.
     """
-    limits = [table[level]["threshold"] for level in ("balanced", "sensitive")]
-    lines = [
+    limits = [np.array([[lines[medium(i)][level]["threshold"]] for i in items]) for level in ("balanced", "sensitive")]
+    text = [
         "| generator or source | repository | n | called fake, balanced | called fake, sensitive |",
         "|---|---|---|---|---|",
     ]
     keys = sorted({(i.generator, i.repository) for i in items if i.fake == fake})
     for generator, repository in keys:
         rows = [k for k, i in enumerate(items) if (i.generator, i.repository, i.fake) == (generator, repository, fake)]
-        cells = [" / ".join(f"{share:.2f}" for share in (chances[rows] >= limit).mean(0)) for limit in limits]
-        lines.append(f"| {generator} | {repository} | {len(rows)} | {cells[0]} | {cells[1]} |")
-    return "\n".join(lines) + "\n"
+        cells = [" / ".join(f"{share:.2f}" for share in (chances[rows] >= limit[rows]).mean(0)) for limit in limits]
+        text.append(f"| {generator} | {repository} | {len(rows)} | {cells[0]} | {cells[1]} |")
+    return "\n".join(text) + "\n"
 
 
 def per_fold(items, fold_of, scores):

@@ -95,7 +95,7 @@ func (j *jury) picture(f preprocess.Frame) (answer, error) {
 	}
 	weight, _ := j.fusion.Weight(models.ImageSynthesis)
 	logOdds := j.fusion.Bias + weight*(card.Calibration.Scale*mean+card.Calibration.Bias)
-	return told(preprocess.Image, logOdds, j.fusion.Limits[0], j.fusion.Limits[1], j.fusion.OperatingPoints), nil
+	return told(preprocess.Image, logOdds, j.fusion.Limits[0], j.fusion.Limits[1], j.fusion.PointsOf("image")), nil
 }
 
 // look is the output of the picture model for a picture.
@@ -134,7 +134,7 @@ func (j *jury) sound(windows [][]float32) (answer, error) {
 		return answer{}, err
 	}
 	low, high := card.Limits()
-	return told(preprocess.Audio, card.Calibration.Scale*average(logits)+card.Calibration.Bias, low, high, card.OperatingPoints), nil
+	return told(preprocess.Audio, card.Calibration.Scale*average(logits)+card.Calibration.Bias, low, high, card.PointsOf("audio")), nil
 }
 
 func average(values []float32) (mean float64) {
@@ -144,7 +144,7 @@ func average(values []float32) (mean float64) {
 	return mean
 }
 
-func told(kind preprocess.Kind, logOdds, low, high float64, points map[string]models.OperatingPoint) answer {
+func told(kind preprocess.Kind, logOdds, low, high float64, points models.OperatingPoints) answer {
 	threshold := points["balanced"].Threshold
 	p := 1 / (1 + math.Exp(-min(max(logOdds, low), high)))
 	if logOdds >= math.Log(threshold/(1-threshold)) {

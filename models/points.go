@@ -1,0 +1,98 @@
+package models
+
+import (
+	"maps"
+	"slices"
+)
+
+// levels are the sensitivities of the contract, from the highest threshold to
+// the lowest.
+var levels = [...]string{"strict", "balanced", "sensitive"}
+
+// media are the kinds of files of the contract.
+var media = []string{"image", "audio", "video"}
+
+// OperatingPoints holds that of each sensitivity: strict, balanced and sensitive.
+type OperatingPoints map[string]OperatingPoint
+
+// OperatingPoint ties a sensitivity level to a threshold on P(fake) and to what
+// was measured there on the validation set.
+type OperatingPoint struct {
+	FalsePositiveRate     float64 `json:"false_positive_rate"`               // aimed at: .01, .05, .15
+	FalsePositiveInterval *Pair   `json:"false_positive_interval,omitempty"` // 95 %, of what genuine files are above it
+	Threshold             float64 `json:"threshold"`                         // fake when P(fake) >= Threshold
+	DetectionRate         float64 `json:"detection_rate"`                    // share of fakes caught there
+	DetectionInterval     Pair    `json:"detection_interval"`                // 95 %
+}
+
+// PointsOf are the operating points for files of a medium: image, audio or video.
+func (c *Card) PointsOf(medium string) OperatingPoints {
+	return pointsOf(medium, c.OperatingPoints, c.ByMedium)
+}
+
+// PointsOf are the operating points for files of a medium: image, audio or video.
+func (f *Fusion) PointsOf(medium string) OperatingPoints {
+	return pointsOf(medium, f.OperatingPoints, f.ByMedium)
+}
+
+func pointsOf(medium string, all OperatingPoints, own map[string]OperatingPoints) OperatingPoints {
+	if points, ok := own[medium]; ok {
+		return points
+	}
+	return all
+}
+
+func checkOperatingPoints(c *Card) error {
+	if err := checkPoints("operating_points", c.OperatingPoints); err != nil {
+		return err
+	}
+	for _, medium := range slices.Sorted(maps.Keys(c.ByMedium)) {
+		field := "operating_points_by_medium." + medium
+		if !slices.Contains(media, medium) {
+			return wrong(field, "is of no medium, it must be one of %q", media)
+		}
+		if err := checkPoints(field, c.ByMedium[medium]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func checkPoints(field string, points OperatingPoints) error {
+	above := 1.0
+	for _, level := range levels {
+		at := field + "." + level
+		point, ok := points[level]
+		if !ok {
+			return wrong(at, "is missing")
+		}
+		if err := checkPoint(at, point); err != nil {
+			return err
+		}
+		if point.Threshold > above {
+			return wrong(at+".threshold", "is %g, it must not exceed the next stricter level's %g", point.Threshold, above)
+		}
+		above = point.Threshold
+	}
+	if len(points) != len(levels) {
+		return wrong(field, "must have exactly the levels %q", levels)
+	}
+	return nil
+}
+
+func checkPoint(field string, p OperatingPoint) error {
+	switch {
+	case !within(p.Threshold, 0, 1):
+		return wrong(field+".threshold", "is %g, it must be between 0 and 1", p.Threshold)
+	case !within(p.FalsePositiveRate, 0, 1):
+		return wrong(field+".false_positive_rate", "is %g, it must be between 0 and 1", p.FalsePositiveRate)
+	case !within(p.DetectionRate, 0, 1):
+		return wrong(field+".detection_rate", "is %g, it must be between 0 and 1", p.DetectionRate)
+	}
+	if p.FalsePositiveInterval != nil {
+		if err := checkInterval(field+".false_positive_interval", *p.FalsePositiveInterval); err != nil {
+			return err
+		}
+	}
+	return checkInterval(field+".detection_interval", p.DetectionInterval)
+}

@@ -1,0 +1,76 @@
+"""Tests of operating points and of what a card and RESULTS.md say of them."""
+
+import unittest
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+
+from vision import figures, pipeline, report
+from vision.gather import Item
+
+PLAIN = {"scale": 1.0, "bias": 0.0}
+
+
+def item(k, fake, suffix):
+    """A file of one of seven repositories."""
+    return Item(Path(f"{k}{suffix}"), "fake" if fake else "real", "g", f"r{k % 7}", "", "")
+
+
+def scored():
+    """Pictures, and films that score two lower: genuine ones evenly, fakes one higher. Both conditions are alike."""
+    items, scores = [], []
+    for suffix, level in ((".png", 0.0), (".mp4", -2.0)):
+        for fake in (0, 1):
+            items += [item(k, fake, suffix) for k in range(101)]
+            scores += list(np.linspace(0, 2, 101) + level + fake)
+    return items, np.column_stack([scores, scores])
+
+
+class Lines(unittest.TestCase):
+    """Thresholds of a medium are drawn by its own genuine files."""
+
+    def setUp(self):
+        items, scores = scored()
+        study = SimpleNamespace(media=pipeline.media)
+        media = {figures.ANY: (items, scores), **study.media(items, {"scores": scores}, None)}
+        self.lines = {medium: pipeline.line(*of, PLAIN) for medium, of in media.items()}
+
+    def test_films_have_their_own(self):
+        """Genuine films lie below genuine pictures: at the line of both no film is found."""
+        for medium, expected in (("image", 1.7), ("video", -0.3)):
+            point = self.lines[medium]["sensitive"]
+            self.assertAlmostEqual(point["threshold"], 1 / (1 + np.exp(-expected)), places=3)
+            self.assertAlmostEqual(point["detection_rate"], 66 / 101, delta=0.02)
+        chances = figures.probability(PLAIN, scored()[1])
+        shared = chances[303:, 0] >= self.lines[figures.ANY]["sensitive"]["threshold"]
+        self.assertEqual(shared.sum(), 0)
+
+    def test_intervals_hold_what_was_measured(self):
+        for point in self.lines["video"].values():
+            for kind in ("detection", "false_positive"):
+                low, high = point[kind + "_interval"]
+                self.assertTrue(low <= point[kind + "_rate"] + 0.005 and point[kind + "_rate"] <= high + 0.005, (kind, point))
+                self.assertGreater(high, low)
+
+    def test_what_has_no_score_is_left_out(self):
+        """In a clip that was encoded again there may be no face any more."""
+        items, scores = scored()
+        hole = pipeline.line([*items, item(0, 0, ".png")], np.vstack([scores, [[0.5, np.nan]]]), PLAIN)
+        whole = pipeline.line([*items, item(0, 0, ".png")], np.vstack([scores, [[0.5, 0.5]]]), PLAIN)
+        self.assertAlmostEqual(hole["balanced"]["threshold"], whole["balanced"]["threshold"], delta=0.01)
+
+    def test_cards_hold_them_apart(self):
+        card = figures.on_card(self.lines)
+        self.assertEqual(card["operating_points"], self.lines["any"])
+        self.assertEqual(card["operating_points_by_medium"], {m: self.lines[m] for m in ("image", "video")})
+
+    def test_sources_are_called_fake_at_the_line_of_their_medium(self):
+        items, scores = scored()
+        films = [k for k, i in enumerate(items) if i.clip]
+        table = report.per_source([items[k] for k in films], figures.probability(PLAIN, scores[films]), self.lines, 1)
+        self.assertIn("| g | r1 | 15 | 0.53 / 0.53 | 0.67 / 0.67 |", table)
+
+
+if __name__ == "__main__":
+    unittest.main()
