@@ -59,10 +59,9 @@ def weighted_threshold(score, weight, share):
     return float(np.nextafter(score[order[min(first, len(order) - 1)]], np.inf))
 
 
-def detected(label, hit, weight):
-    """Share of the fakes' weight that is hit."""
-    fake = label == 1
-    return float((hit * weight)[fake].sum() / weight[fake].sum())
+def share_hit(own, hit, weight):
+    """Share of the weight of the clips in the mask that is hit."""
+    return float((hit * weight)[own].sum() / weight[own].sum())
 
 
 def operating_points(label, score, weight, group, calibration):
@@ -71,9 +70,10 @@ def operating_points(label, score, weight, group, calibration):
     for name, share in LEVELS:
         t = weighted_threshold(p[label == 0], weight[label == 0], share)
         hit = p >= t
-        spread = [detected(label[i], hit[i], weight[i]) for i in metrics.resamples(label, group)]
-        out[name] = dict(false_positive_rate=share, threshold=t, detection_rate=detected(label, hit, weight),
-                         detection_interval=metrics.interval(spread))
+        samples = list(metrics.resamples(label, group))
+        alarms, found = ([share_hit(label[i] == fake, hit[i], weight[i]) for i in samples] for fake in (0, 1))
+        out[name] = dict(false_positive_rate=share, false_positive_interval=metrics.interval(alarms), threshold=t,
+                         detection_rate=share_hit(label == 1, hit, weight), detection_interval=metrics.interval(found))
     return out
 
 

@@ -66,16 +66,16 @@ def share_table(clips, hit, want, key, title):
 
 def point_table(clips, probability, points):
     """Thresholds, detection, and what they do in each condition."""
-    lines = ["| level | threshold | aimed | detected [95 %] | " + " | ".join(CONDITION[c] for c in probability) + " |",
+    lines = ["| level | threshold | aimed [95 %] | detected [95 %] | " + " | ".join(CONDITION[c] for c in probability) + " |",
              "|---|---|---|---|" + "---|" * len(probability)]
     label = np.array([c["label"] for c in clips])
     for name, p in points.items():
-        low, high = p["detection_interval"]
+        (low, high), alarms = p["detection_interval"], p["false_positive_interval"]
         cells = []
         for value in probability.values():
             plain, even = calibrate.false_positives(clips, value, points)[name]
             cells.append(f"{plain:.1%} ({even:.1%}) → {(value[label == 1] >= p['threshold']).mean():.0%}")
-        lines.append(f"| {name} | {p['threshold']:.3f} | {p['false_positive_rate']:.0%} | {p['detection_rate']:.2f} "
+        lines.append(f"| {name} | {p['threshold']:.3f} | {p['false_positive_rate']:.0%} [{alarms[0]:.3f}, {alarms[1]:.3f}] | {p['detection_rate']:.2f} "
                      f"[{low:.2f}, {high:.2f}] | " + " | ".join(cells) + " |")
     return lines
 
