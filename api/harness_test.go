@@ -199,7 +199,7 @@ func setup(t testing.TB, cfg config) *service {
 	s.books = books
 	s.process, err = books.Join(t.Context(), slog.New(slog.DiscardHandler))
 	must(t, err)
-	s.ledger, err = account.New(books, account.Options{Plans: cfg.plans, Now: s.clock.Now, Process: s.process})
+	s.ledger, err = account.New(books, account.Options{Plans: cfg.plans, Now: s.clock.Now, Process: s.process, Alone: true})
 	must(t, err)
 	s.spool, err = spool.New(spool.Options{Dir: s.spoolDir, Park: filepath.Join(data, "jobs"), Capacity: cfg.capacity})
 	must(t, err)

@@ -154,7 +154,7 @@ func (s *service) openBooks(ctx context.Context) error {
 		return nil
 	})
 	books := ledgerOptions(s.cfg)
-	books.Process = s.process
+	books.Process, books.Alone = s.process, opts.Database == ""
 	s.ledger, err = account.New(s.books, books)
 	return err
 }

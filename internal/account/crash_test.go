@@ -88,7 +88,7 @@ func TestTheLivingKeepTheirPlaces(t *testing.T) {
 
 func TestPurge(t *testing.T) {
 	t.Parallel()
-	onBoth(t, testPurge)
+	onAll(t, testPurge)
 }
 
 func testPurge(t *testing.T, fresh database) {
@@ -116,7 +116,7 @@ func testPurge(t *testing.T, fresh database) {
 
 func TestPurgeInBatches(t *testing.T) {
 	t.Parallel()
-	onBoth(t, testPurgeInBatches)
+	onAll(t, testPurgeInBatches)
 }
 
 func testPurgeInBatches(t *testing.T, fresh database) {
@@ -136,7 +136,7 @@ func testPurgeInBatches(t *testing.T, fresh database) {
 
 func TestPurgeForgetsDays(t *testing.T) {
 	t.Parallel()
-	onBoth(t, testPurgeForgetsDays)
+	onAll(t, testPurgeForgetsDays)
 }
 
 func testPurgeForgetsDays(t *testing.T, fresh database) {

@@ -68,7 +68,8 @@ type Usage struct {
 // concurrent use, and several processes may keep the same books: everything
 // that depends on what it has read is done in one transaction. It keeps no copy
 // of anything in memory, so what another process has changed holds at once; only
-// what the database would not take is remembered, for Retry.
+// what the database would not take is remembered, for Retry, and the places of
+// synchronous scans where no other process reserves any.
 type Ledger struct {
 	store *store.Store
 	plans map[string]Plan
@@ -77,6 +78,7 @@ type Ledger struct {
 	look  time.Duration // bounds what is read for a client who waits
 
 	process *store.Process
+	own     *ownPlaces                // nil where other processes reserve places too
 	settles *gather.Gather[*settling] // of SQLite
 }
 
@@ -103,6 +105,9 @@ func New(s *store.Store, opts Options) (*Ledger, error) {
 		plans[p.Name] = p
 	}
 	l := &Ledger{store: s, plans: plans, now: opts.Now, look: looking, process: opts.Process}
+	if opts.Alone {
+		l.own = newPlaces()
+	}
 	l.settles = gather.New(1, together, l.settleSeveral)
 	return l, nil
 }

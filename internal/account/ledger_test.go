@@ -12,7 +12,7 @@ import (
 
 func TestASynchronousDetection(t *testing.T) {
 	t.Parallel()
-	onBoth(t, testASynchronousDetection)
+	onAll(t, testASynchronousDetection)
 }
 
 func testASynchronousDetection(t *testing.T, fresh database) {
@@ -38,7 +38,7 @@ func testASynchronousDetection(t *testing.T, fresh database) {
 
 func TestAnAsynchronousDetection(t *testing.T) {
 	t.Parallel()
-	onBoth(t, testAnAsynchronousDetection)
+	onAll(t, testAnAsynchronousDetection)
 }
 
 func testAnAsynchronousDetection(t *testing.T, fresh database) {
@@ -61,7 +61,7 @@ func testAnAsynchronousDetection(t *testing.T, fresh database) {
 
 func TestDetectionsAreTheirAccountsOwn(t *testing.T) {
 	t.Parallel()
-	onBoth(t, testDetectionsAreTheirAccountsOwn)
+	onAll(t, testDetectionsAreTheirAccountsOwn)
 }
 
 func testDetectionsAreTheirAccountsOwn(t *testing.T, fresh database) {
@@ -85,7 +85,7 @@ func testDetectionsAreTheirAccountsOwn(t *testing.T, fresh database) {
 
 func TestSettleTwiceCountsOnce(t *testing.T) {
 	t.Parallel()
-	onBoth(t, testSettleTwiceCountsOnce)
+	onAll(t, testSettleTwiceCountsOnce)
 }
 
 func testSettleTwiceCountsOnce(t *testing.T, fresh database) {
@@ -103,7 +103,7 @@ func testSettleTwiceCountsOnce(t *testing.T, fresh database) {
 
 func TestFail(t *testing.T) {
 	t.Parallel()
-	onBoth(t, testFail)
+	onAll(t, testFail)
 }
 
 func testFail(t *testing.T, fresh database) {
@@ -130,7 +130,7 @@ func testFail(t *testing.T, fresh database) {
 
 func TestFailAfterSettle(t *testing.T) {
 	t.Parallel()
-	onBoth(t, testFailAfterSettle)
+	onAll(t, testFailAfterSettle)
 }
 
 func testFailAfterSettle(t *testing.T, fresh database) {
@@ -146,7 +146,7 @@ func testFailAfterSettle(t *testing.T, fresh database) {
 
 func TestRelease(t *testing.T) {
 	t.Parallel()
-	onBoth(t, testRelease)
+	onAll(t, testRelease)
 }
 
 func testRelease(t *testing.T, fresh database) {
@@ -171,7 +171,7 @@ func testRelease(t *testing.T, fresh database) {
 // one analysis: a submission that was turned away counted as accepted.
 func TestWithdraw(t *testing.T) {
 	t.Parallel()
-	onBoth(t, testWithdraw)
+	onAll(t, testWithdraw)
 }
 
 func testWithdraw(t *testing.T, fresh database) {
@@ -196,7 +196,7 @@ func testWithdraw(t *testing.T, fresh database) {
 
 func TestReleaseKeepsWhatIsFinished(t *testing.T) {
 	t.Parallel()
-	onBoth(t, testReleaseKeepsWhatIsFinished)
+	onAll(t, testReleaseKeepsWhatIsFinished)
 }
 
 func testReleaseKeepsWhatIsFinished(t *testing.T, fresh database) {
@@ -218,7 +218,7 @@ func testReleaseKeepsWhatIsFinished(t *testing.T, fresh database) {
 // that its place has to be given back.
 func TestFinishingOutlivesTheRequest(t *testing.T) {
 	t.Parallel()
-	onBoth(t, testFinishingOutlivesTheRequest)
+	onAll(t, testFinishingOutlivesTheRequest)
 }
 
 func testFinishingOutlivesTheRequest(t *testing.T, fresh database) {
@@ -266,7 +266,7 @@ func (l *leaving) Err() error {
 // lost to the account for as long as the process lived.
 func TestReservingOutlivesTheRequest(t *testing.T) {
 	t.Parallel()
-	onBoth(t, testReservingOutlivesTheRequest)
+	onAll(t, testReservingOutlivesTheRequest)
 }
 
 func testReservingOutlivesTheRequest(t *testing.T, fresh database) {

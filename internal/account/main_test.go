@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -36,6 +37,22 @@ type database func(testing.TB) string
 func sqlite(t testing.TB) string {
 	t.Helper()
 	return t.TempDir()
+}
+
+// alone is the folder of a database that one process keeps, as it is served.
+const alone = "alone"
+
+// onAll is onBoth, and on a folder for one process.
+func onAll(t *testing.T, test func(*testing.T, database)) {
+	t.Helper()
+	onBoth(t, test)
+	t.Run("SQLite alone", func(t *testing.T) {
+		t.Parallel()
+		test(t, func(tb testing.TB) string {
+			tb.Helper()
+			return filepath.Join(tb.TempDir(), alone)
+		})
+	})
 }
 
 // onBoth runs a test on databases of each kind.
@@ -104,7 +121,7 @@ func open(t *testing.T, of string, c *clock, plans ...Plan) *Ledger {
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, s.Close()) })
 	opts := DefaultOptions()
-	opts.Now = c.Now
+	opts.Now, opts.Alone = c.Now, filepath.Base(of) == alone
 	opts.Process, err = s.Join(t.Context(), slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, opts.Process.Leave()) })

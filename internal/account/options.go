@@ -16,6 +16,9 @@ type Options struct {
 	// Process is who holds the places of synchronous detections; nil where none is
 	// reserved, and nothing is recovered.
 	Process *store.Process
+	// Alone says that no other process reserves places in the store, a SQLite folder
+	// that this one has claimed: it holds those of synchronous scans in memory.
+	Alone bool
 }
 
 // DefaultOptions are the contract's plans by the system's clock.

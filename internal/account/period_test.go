@@ -37,7 +37,7 @@ func TestPeriodStart(t *testing.T) {
 
 func TestAMonthEnds(t *testing.T) {
 	t.Parallel()
-	onBoth(t, testAMonthEnds)
+	onAll(t, testAMonthEnds)
 }
 
 func testAMonthEnds(t *testing.T, fresh database) {
@@ -65,7 +65,7 @@ func testAMonthEnds(t *testing.T, fresh database) {
 // scans of January's three.
 func TestTheClockStepsBackOverAMonthsEnd(t *testing.T) {
 	t.Parallel()
-	onBoth(t, testTheClockStepsBackOverAMonthsEnd)
+	onAll(t, testTheClockStepsBackOverAMonthsEnd)
 }
 
 func testTheClockStepsBackOverAMonthsEnd(t *testing.T, fresh database) {
@@ -88,7 +88,7 @@ func testTheClockStepsBackOverAMonthsEnd(t *testing.T, fresh database) {
 
 func TestALifetimeNeverEnds(t *testing.T) {
 	t.Parallel()
-	onBoth(t, testALifetimeNeverEnds)
+	onAll(t, testALifetimeNeverEnds)
 }
 
 func testALifetimeNeverEnds(t *testing.T, fresh database) {
@@ -106,7 +106,7 @@ func testALifetimeNeverEnds(t *testing.T, fresh database) {
 
 func TestAnAllowanceThatWasLowered(t *testing.T) {
 	t.Parallel()
-	onBoth(t, testAnAllowanceThatWasLowered)
+	onAll(t, testAnAllowanceThatWasLowered)
 }
 
 func testAnAllowanceThatWasLowered(t *testing.T, fresh database) {
@@ -127,7 +127,7 @@ func testAnAllowanceThatWasLowered(t *testing.T, fresh database) {
 
 func TestDailyLimit(t *testing.T) {
 	t.Parallel()
-	onBoth(t, testDailyLimit)
+	onAll(t, testDailyLimit)
 }
 
 func testDailyLimit(t *testing.T, fresh database) {
@@ -167,7 +167,7 @@ func testDailyLimit(t *testing.T, fresh database) {
 
 func TestTheClockStepsBackOverMidnight(t *testing.T) {
 	t.Parallel()
-	onBoth(t, testTheClockStepsBackOverMidnight)
+	onAll(t, testTheClockStepsBackOverMidnight)
 }
 
 func testTheClockStepsBackOverMidnight(t *testing.T, fresh database) {
@@ -192,7 +192,7 @@ func testTheClockStepsBackOverMidnight(t *testing.T, fresh database) {
 
 func TestTheDayGoesBeforeTheQuota(t *testing.T) {
 	t.Parallel()
-	onBoth(t, testTheDayGoesBeforeTheQuota)
+	onAll(t, testTheDayGoesBeforeTheQuota)
 }
 
 func testTheDayGoesBeforeTheQuota(t *testing.T, fresh database) {

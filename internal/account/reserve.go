@@ -18,7 +18,11 @@ func (l *Ledger) Check(ctx context.Context, a Account) error {
 	ctx, cancel := context.WithTimeout(ctx, l.look)
 	defer cancel()
 	now := l.now()
-	if err := room(ctx, l.store.Reader(), a, now); err != nil {
+	look := func() error { return room(ctx, l.store.Reader(), a, now) }
+	if l.own != nil {
+		look = func() error { return l.inRoom(ctx, a, now, func(allowance) error { return nil }) }
+	}
+	if err := look(); err != nil {
 		return fmt.Errorf("check the quota: %w", err)
 	}
 	return nil
@@ -26,7 +30,8 @@ func (l *Ledger) Check(ctx context.Context, a Account) error {
 
 // Reserve accepts a submission: it counts it for the day where the plan bounds
 // that, holds a place in the current period's allowance and notes the detection as
-// processing, all in one transaction. The errors are Check's. After success one of
+// processing, all in one transaction, or where this process is alone and no day is
+// counted, in memory. The errors are Check's. After success one of
 // Settle, Fail and Release must be called for s.ID. An asynchronous one survives a
 // power failure from then on; of a synchronous one, whose client such a failure
 // leaves without an answer, nothing need be left. Once begun it does its work even when
@@ -43,7 +48,13 @@ func (l *Ledger) Reserve(ctx context.Context, a Account, s Submission) error {
 		write = l.store.Write
 	}
 	now := l.now()
-	err := write(ctx, func(tx *store.Tx) error { return l.reserve(ctx, tx, a, s, now) })
+	all := []Request{{a, s}}
+	err := l.hold(ctx, all, now)
+	if err == nil && !l.inMemory(a, s) {
+		err = l.enter(ctx, all, func() error {
+			return write(ctx, func(tx *store.Tx) error { return l.reserve(ctx, tx, a, s, now) })
+		})
+	}
 	if err != nil {
 		return fmt.Errorf("reserve a scan: %w", err)
 	}
@@ -81,22 +92,29 @@ var errTogether = errors.New("there is not enough room for all of the requests")
 // be reserved alone.
 func (l *Ledger) ReserveAll(ctx context.Context, all []Request, also ...Step) error {
 	now := l.now()
-	err := l.store.Write(ctx, func(tx *store.Tx) error {
-		if l.store.Postgres() != nil && len(all) > 0 {
-			return l.reserveWith(ctx, tx, all, also, now)
-		}
-		if err := steps(ctx, tx, also); err != nil {
-			return err
-		}
-		for _, r := range all {
-			if err := l.reserve(ctx, tx, r.Account, r.Submission, now); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+	err := l.hold(ctx, all, now)
+	if err == nil {
+		err = l.enter(ctx, all, func() error {
+			return l.store.Write(ctx, func(tx *store.Tx) error { return l.reserveAll(ctx, tx, all, also, now) })
+		})
+	}
 	if err != nil {
 		return fmt.Errorf("reserve a scan: %w", err)
+	}
+	return nil
+}
+
+func (l *Ledger) reserveAll(ctx context.Context, tx *store.Tx, all []Request, also []Step, now time.Time) error {
+	if l.store.Postgres() != nil && len(all) > 0 {
+		return l.reserveWith(ctx, tx, all, also, now)
+	}
+	if err := steps(ctx, tx, also); err != nil {
+		return err
+	}
+	for _, r := range all {
+		if err := l.reserve(ctx, tx, r.Account, r.Submission, now); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -120,13 +138,17 @@ type querier interface {
 
 // room refuses when the day or the allowance is full, in this order.
 func room(ctx context.Context, q querier, a Account, now time.Time) error {
-	var submitted, taken int
-	err := q.QueryRowContext(ctx, placesTaken,
-		a.ID, dayNumber(now), micros(a.Plan.PeriodStart(now, a.Created))).Scan(&submitted, &taken)
+	submitted, taken, err := written(ctx, q, a, now)
 	if err != nil {
 		return err
 	}
 	return a.Plan.fits(submitted, taken, now)
+}
+
+// written is what the books say of an account.
+func written(ctx context.Context, q querier, a Account, now time.Time) (submitted, taken int, err error) {
+	err = q.QueryRowContext(ctx, placesTaken, a.ID, dayNumber(now), a.allowance(now).period).Scan(&submitted, &taken)
+	return submitted, taken, err
 }
 
 // placesTaken is what an account, $1, has submitted in a day, $2, and has used and

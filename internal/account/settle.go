@@ -13,11 +13,14 @@ import (
 // the caller's context: a client that has gone must not leave its place held.
 const finishing = 30 * time.Second
 
-// finish runs fn in a transaction that outlives ctx's cancellation.
-func (l *Ledger) finish(ctx context.Context, fn ending) error {
+// finish runs fn in a transaction that outlives ctx's cancellation. The places in
+// memory of what it settles end with it.
+func (l *Ledger) finish(ctx context.Context, fn ending, settled ...string) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishing)
 	defer cancel()
-	return l.store.Write(ctx, func(tx *store.Tx) error { return fn(ctx, tx) })
+	return l.own.written(ctx, settled, func() error {
+		return l.store.Write(ctx, func(tx *store.Tx) error { return fn(ctx, tx) })
+	})
 }
 
 // Settle stores the outcome of a detection and turns its place into a scan of
@@ -50,7 +53,7 @@ func (l *Ledger) SettleAll(ctx context.Context, all []Ended, also ...Step) error
 			return err
 		}
 		return l.settleAll(ctx, tx, all)
-	})
+	}, ids(all)...)
 	if err != nil {
 		return fmt.Errorf("settle %s: %w", named(all), err)
 	}
@@ -71,6 +74,14 @@ func (l *Ledger) settleAll(ctx context.Context, tx *store.Tx, all []Ended) (err 
 	return nil
 }
 
+func ids(all []Ended) []string {
+	out := make([]string, len(all))
+	for i, e := range all {
+		out[i] = e.ID
+	}
+	return out
+}
+
 // named is what an error calls them.
 func named(all []Ended) string {
 	if len(all) == 1 {
@@ -81,6 +92,9 @@ func named(all []Ended) string {
 
 func (l *Ledger) settle(ctx context.Context, tx *store.Tx, id string, o Outcome) (Detection, error) {
 	now := fromMicros(micros(l.now()))
+	if p, ok := l.own.find(id); ok {
+		return p.settle(ctx, tx, Detection{ID: id, State: Complete, Outcome: o, Completed: now})
+	}
 	if l.store.Postgres() != nil {
 		d := Detection{ID: id, Outcome: o, Completed: now}
 		if done, err := settleAtOnce(ctx, tx, &d); done || err != nil {
@@ -114,17 +128,21 @@ func complete(ctx context.Context, tx *store.Tx, d Detection) error {
 		UPDATE detections SET state = 'complete', kind = $1, verdict = $2, confidence = $3, report = $4, completed_at = $5
 		WHERE id = $6`,
 		d.Kind, d.Verdict, d.Confidence, nullJSON(d.Report), micros(d.Completed), d.ID)
-	var account string
-	var period int64
+	var of allowance
 	released := tx.QueryRowContext(ctx, `
 		DELETE FROM reservations WHERE detection_id = $1 RETURNING account_id, period`, d.ID).
-		Scan(&account, &period)
+		Scan(&of.account, &of.period)
 	if err := errors.Join(stored, released); err != nil {
 		return err
 	}
+	return count(ctx, tx, of)
+}
+
+// count counts a scan.
+func count(ctx context.Context, tx *store.Tx, of allowance) error {
 	_, err := tx.ExecContext(ctx, `
 		INSERT INTO scans (account_id, period, count) VALUES ($1, $2, 1)
-		ON CONFLICT (account_id, period) DO UPDATE SET count = scans.count + 1`, account, period)
+		ON CONFLICT (account_id, period) DO UPDATE SET count = scans.count + 1`, of.account, of.period)
 	return err
 }
 
@@ -166,6 +184,9 @@ func (l *Ledger) Fail(ctx context.Context, id, message string, also ...Step) err
 // that it can be deferred. It does its work even when ctx is cancelled, and what
 // the database does not take is left to Retry.
 func (l *Ledger) Release(ctx context.Context, id string) error {
+	if l.own.drop(id) {
+		return nil
+	}
 	err := l.end(ctx, id, func(ctx context.Context, tx *store.Tx) error {
 		// The reservation goes with it (ON DELETE CASCADE).
 		_, err := tx.ExecContext(ctx, `DELETE FROM detections WHERE id = $1 AND state = 'processing'`, id)

@@ -30,6 +30,10 @@ func (l *Ledger) share(ctx context.Context, s *settling) error {
 
 // settleSeveral settles all of them in one transaction, or none.
 func (l *Ledger) settleSeveral(ctx context.Context, all []*settling) error {
+	ids := make([]string, len(all))
+	for i, s := range all {
+		ids[i] = s.id
+	}
 	return l.finish(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
 		for _, s := range all {
 			if s.detection, err = l.settle(ctx, tx, s.id, s.outcome); err != nil {
@@ -37,5 +41,5 @@ func (l *Ledger) settleSeveral(ctx context.Context, all []*settling) error {
 			}
 		}
 		return nil
-	})
+	}, ids...)
 }

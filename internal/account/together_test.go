@@ -58,7 +58,7 @@ func stepped(t *testing.T, l *Ledger, name string) (done bool) {
 // Several of several accounts and plans come to what they would one by one.
 func TestTogether(t *testing.T) {
 	t.Parallel()
-	onBoth(t, testTogether)
+	onAll(t, testTogether)
 }
 
 func testTogether(t *testing.T, fresh database) {
@@ -107,7 +107,7 @@ func testTogether(t *testing.T, fresh database) {
 // One that can't be settled keeps all from it, and what was to go with them.
 func TestNotTogether(t *testing.T) {
 	t.Parallel()
-	onBoth(t, testNotTogether)
+	onAll(t, testNotTogether)
 }
 
 func testNotTogether(t *testing.T, fresh database) {
@@ -142,7 +142,7 @@ func testNotTogether(t *testing.T, fresh database) {
 // is, and each is counted once.
 func TestTheQuotaHoldsTogether(t *testing.T) {
 	t.Parallel()
-	onBoth(t, testTheQuotaHoldsTogether)
+	onAll(t, testTheQuotaHoldsTogether)
 }
 
 func testTheQuotaHoldsTogether(t *testing.T, fresh database) {

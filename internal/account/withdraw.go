@@ -12,6 +12,9 @@ import (
 // Withdraw is Release for a submission that the service failed, or turned away after
 // all because it had no room for it: the day does not count it either.
 func (l *Ledger) Withdraw(ctx context.Context, id string) error {
+	if l.own.drop(id) {
+		return nil
+	}
 	err := l.end(ctx, id, func(ctx context.Context, tx *store.Tx) error {
 		var account string
 		var created int64

@@ -109,7 +109,7 @@ func openPlace(ctx context.Context, w where) (*place, error) {
 		return nil, err
 	}
 	opts := account.DefaultOptions()
-	opts.Process = p.process
+	opts.Process, opts.Alone = p.process, w.database == ""
 	if p.ledger, err = account.New(p.books, opts); err != nil {
 		return nil, err
 	}
