@@ -124,9 +124,9 @@ func (f *form) level() inference.Sensitivity {
 	return f.sensitivity
 }
 
-// detectNow analyses while the client waits. The submission is in the books from
-// when there is room for it: under a flood of requests two transactions for each that
-// is refused would take the time in which others are judged. Whatever ends it other
+// detectNow analyses while the client waits. The submission has a place from
+// when there is room to judge it: under a flood of requests two transactions for each
+// that is refused would take the time in which others are judged. Whatever ends it other
 // than a stored result takes it out of the books.
 func (s *Server) detectNow(ctx context.Context, a account.Account, t job.Task) (d account.Detection, err error) {
 	asked, settled := false, false // for a place; an error may hide that it was given

@@ -3,6 +3,7 @@ package account
 import (
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -68,8 +69,8 @@ type Usage struct {
 // concurrent use, and several processes may keep the same books: everything
 // that depends on what it has read is done in one transaction. It keeps no copy
 // of anything in memory, so what another process has changed holds at once; only
-// what the database would not take is remembered, for Retry, and the places of
-// synchronous scans where no other process reserves any.
+// what the database would not take is remembered, for Retry, and, where no other
+// process reserves any, places of synchronous scans (places.go).
 type Ledger struct {
 	store *store.Store
 	plans map[string]Plan
@@ -105,6 +106,9 @@ func New(s *store.Store, opts Options) (*Ledger, error) {
 		plans[p.Name] = p
 	}
 	l := &Ledger{store: s, plans: plans, now: opts.Now, look: looking, process: opts.Process}
+	if opts.Alone && s.Postgres() != nil {
+		return nil, errors.New("account: only a SQLite folder is one process's alone")
+	}
 	if opts.Alone {
 		l.own = newPlaces()
 	}

@@ -266,7 +266,7 @@ func (l *leaving) Err() error {
 // lost to the account for as long as the process lived.
 func TestReservingOutlivesTheRequest(t *testing.T) {
 	t.Parallel()
-	onAll(t, testReservingOutlivesTheRequest)
+	onBoth(t, testReservingOutlivesTheRequest)
 }
 
 func testReservingOutlivesTheRequest(t *testing.T, fresh database) {

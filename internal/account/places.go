@@ -11,14 +11,16 @@ import (
 )
 
 // ownPlaces are those that this process holds in memory, as no other process reserves
-// any (Options.Alone): of synchronous scans until they end, and of jobs until the
-// books have them. Of nil, which holds none, all methods may be called.
+// any (Options.Alone): of synchronous scans until they end, and of whatever else is
+// reserved while its transaction runs. Of nil, which holds none, find, drop and inTurn
+// may be called.
 type ownPlaces struct {
 	mu    sync.Mutex
 	held  map[string]place // by detection
 	taken map[allowance]int
 	// turn is had by whoever writes places into the books. Between the commit and
-	// the end of the place in memory there are two of it.
+	// the end of the place in memory there are two of it, and what is being reserved
+	// may come to nothing.
 	turn chan struct{}
 }
 
@@ -50,14 +52,16 @@ func (p *ownPlaces) find(id string) (place, bool) {
 	return found, ok
 }
 
-// add holds a place. The caller has locked p.mu.
-func (p *ownPlaces) add(s Submission, of allowance, now time.Time) error {
-	if _, known := p.held[s.ID]; known {
-		return fmt.Errorf("%s has a place already", s.ID)
+// holding holds a place for s in fit, which has locked p.mu.
+func (p *ownPlaces) holding(s Submission, now time.Time) func(allowance) error {
+	return func(of allowance) error {
+		if _, known := p.held[s.ID]; known {
+			return fmt.Errorf("%s has a place already", s.ID)
+		}
+		p.held[s.ID] = place{of: of, submission: s, created: fromMicros(micros(now))}
+		p.taken[of]++
+		return nil
 	}
-	p.held[s.ID] = place{of: of, submission: s, created: fromMicros(micros(now))}
-	p.taken[of]++
-	return nil
 }
 
 // drop ends those that there are, and reports whether there were any.
@@ -81,94 +85,81 @@ func (p *ownPlaces) drop(ids ...string) (found bool) {
 	return found
 }
 
-// written runs write, which puts the places of these detections into the books, and
-// ends them in memory once it has.
-func (p *ownPlaces) written(ctx context.Context, ids []string, write func() error) error {
+// errNoTurn says that a context ended before others had written.
+var errNoTurn = errors.New("others are writing to the books")
+
+// inTurn runs do while nobody else writes places into the books.
+func (p *ownPlaces) inTurn(ctx context.Context, do func() error) error {
 	if p == nil {
-		return write()
+		return do()
 	}
 	select {
 	case p.turn <- struct{}{}:
 	case <-ctx.Done():
-		return ctx.Err()
+		return fmt.Errorf("%w: %w", errNoTurn, ctx.Err())
 	}
 	defer func() { <-p.turn }()
-	err := write()
-	if err == nil {
-		p.drop(ids...)
-	}
-	return err
+	return do()
 }
 
 // inMemory says whether the place of a submission stays there until it ends. What
 // counts for the day goes into the books at once.
-func (l *Ledger) inMemory(a Account, s Submission) bool {
-	return l.own != nil && !s.Async && a.Plan.Daily == 0
+func (l *Ledger) inMemory(r Request) bool {
+	return l.own != nil && !r.Submission.Async && r.Account.Plan.Daily == 0
 }
 
-// hold holds places in memory for all of them or for none. On other books than those
-// of this process alone the transaction decides.
-func (l *Ledger) hold(ctx context.Context, all []Request, now time.Time) error {
+// enter runs write, which puts the places of all of them into the books. Meanwhile
+// they are held in memory, for those who look only there.
+func (l *Ledger) enter(ctx context.Context, all []Request, now time.Time, write func() error) error {
 	if l.own == nil {
-		return nil
+		return write()
 	}
-	for i, r := range all {
-		err := l.inRoom(ctx, r.Account, now, func(of allowance) error { return l.own.add(r.Submission, of, now) })
-		if err != nil {
-			l.own.drop(detections(all[:i])...)
-			return err
+	return l.own.inTurn(ctx, func() error {
+		for _, r := range all {
+			if err := l.fit(ctx, r.Account, now, l.own.holding(r.Submission, now)); err != nil {
+				return err
+			}
+			defer l.own.drop(r.Submission.ID)
 		}
-	}
-	return nil
+		return write()
+	})
 }
 
-// enter runs write, which puts the places of all of them, held in memory, into the
-// books. They are not in memory afterwards, whatever came of it.
-func (l *Ledger) enter(ctx context.Context, all []Request, write func() error) error {
-	defer l.own.drop(detections(all)...)
-	return l.own.written(ctx, detections(all), write)
-}
-
-func detections(all []Request) []string {
-	out := make([]string, len(all))
-	for i, r := range all {
-		out[i] = r.Submission.ID
-	}
-	return out
-}
+// errOwn says that the books have room and places in memory leave none.
+var errOwn = fmt.Errorf("with what is under way: %w", ErrQuotaExceeded)
 
 // inRoom calls have if there is room for one more, and else returns the reason. Where
-// there seems to be none it looks again while no place is two.
+// places in memory leave none it looks again in its turn, in which no place is two
+// and none is undecided.
 func (l *Ledger) inRoom(ctx context.Context, a Account, now time.Time, have func(allowance) error) error {
-	err := l.own.fit(ctx, l.store.Reader(), a, now, have)
-	if !isRefusal(err) {
+	err := l.fit(ctx, a, now, have)
+	if !errors.Is(err, errOwn) {
 		return err
 	}
-	return l.own.written(ctx, nil, func() error {
-		return l.own.fit(ctx, l.store.Reader(), a, now, have)
-	})
+	return l.own.inTurn(ctx, func() error { return l.fit(ctx, a, now, have) })
 }
 
 // fit reads what is taken, in the books and in memory, and calls have if that leaves
 // room. A place that is on its way into the books counts at least once.
-func (p *ownPlaces) fit(ctx context.Context, books querier, a Account, now time.Time, have func(allowance) error) error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	submitted, taken, err := written(ctx, books, a, now)
+func (l *Ledger) fit(ctx context.Context, a Account, now time.Time, have func(allowance) error) error {
+	l.own.mu.Lock()
+	defer l.own.mu.Unlock()
+	submitted, taken, err := booked(ctx, l.store.Reader(), a, now)
 	if err != nil {
 		return err
 	}
-	of := a.allowance(now)
-	if err := a.Plan.fits(submitted, taken+p.taken[of], now); err != nil {
+	if err := a.Plan.fits(submitted, taken, now); err != nil {
 		return err
+	}
+	of := a.allowance(now)
+	if a.Plan.fits(submitted, taken+l.own.taken[of], now) != nil {
+		return errOwn
 	}
 	return have(of)
 }
 
-func isRefusal(err error) bool {
-	_, day := errors.AsType[*LimitError](err)
-	return day || errors.Is(err, ErrQuotaExceeded)
-}
+// anyRoom only asks for room in fit.
+func anyRoom(allowance) error { return nil }
 
 func (a Account) allowance(now time.Time) allowance {
 	return allowance{account: a.ID, period: micros(a.Plan.PeriodStart(now, a.Created))}
@@ -186,9 +177,12 @@ func (p place) settle(ctx context.Context, tx *store.Tx, d Detection) (Detection
 	if err != nil {
 		return d, err
 	}
-	if n, err := result.RowsAffected(); n == 0 || err != nil {
-		stored, missed := detection(ctx, tx, byID, d.ID)
-		return stored, errors.Join(err, missed)
+	if n, err := result.RowsAffected(); n == 1 || err != nil {
+		return d, errors.Join(err, count(ctx, tx, p.of))
 	}
-	return d, count(ctx, tx, p.of)
+	stored, err := detection(ctx, tx, byID, d.ID)
+	if err == nil && stored.State != Complete {
+		err = fmt.Errorf("%s is a job's", d.ID)
+	}
+	return stored, err
 }

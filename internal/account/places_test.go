@@ -1,6 +1,7 @@
 package account
 
 import (
+	"context"
 	"errors"
 	"math/rand/v2"
 	"path/filepath"
@@ -33,7 +34,7 @@ func TestASynchronousPlaceIsInMemory(t *testing.T) {
 	left, counted := reserve(t, l, a, false), reserve(t, l, a, false)
 	_, reserved, err := places(t.Context(), l, a)
 	require.NoError(t, err)
-	assert.Zero(t, reserved)
+	assert.Zero(t, reserved, "what the books have")
 	require.ErrorIs(t, l.Check(t.Context(), a), ErrQuotaExceeded)
 	require.NoError(t, l.Release(t.Context(), left))
 	settle(t, l, counted)
@@ -77,9 +78,9 @@ func TestPlacesInMemoryEndWithTheProcess(t *testing.T) {
 	require.ErrorIs(t, next.Check(t.Context(), a), ErrQuotaExceeded)
 }
 
-// turn writes the scan of a detection into the books and leaves its place in memory,
+// commit writes the scan of a detection into the books and leaves its place in memory,
 // as between the commit and the end of the place.
-func turn(t *testing.T, l *Ledger, id string) {
+func commit(t *testing.T, l *Ledger, id string) {
 	t.Helper()
 	require.NoError(t, l.store.Write(t.Context(), func(tx *store.Tx) error {
 		_, err := l.settle(t.Context(), tx, id, outcome)
@@ -94,7 +95,7 @@ func TestAPlaceIsNotCountedTwice(t *testing.T) {
 	l, a := aloneWith(t, 2)
 	id := reserve(t, l, a, false)
 	l.own.turn <- struct{}{}
-	turn(t, l, id)
+	commit(t, l, id)
 	answers := make(chan error, 2)
 	go func() { answers <- l.Check(t.Context(), a) }()
 	go func() { answers <- l.Reserve(t.Context(), a, Submission{ID: NewDetectionID()}) }()
@@ -118,13 +119,57 @@ func TestAPlaceIsNotCountedTwice(t *testing.T) {
 	assert.Len(t, l.own.held, 1)
 }
 
+// A job held its place while it waited for the books, and a scan that found none left
+// was refused for it though the queue took no more jobs and nothing was accepted.
+func TestAPlaceThatComesToNothingRefusesNobody(t *testing.T) {
+	t.Parallel()
+	l, a := aloneWith(t, 1)
+	full, inside, on := errors.New("the queue is full"), make(chan struct{}), make(chan struct{})
+	jobs, scans := make(chan error, 1), make(chan error, 1)
+	go func() {
+		job := Request{a, Submission{ID: NewDetectionID(), Async: true, Sensitivity: "strict"}}
+		jobs <- l.ReserveAll(t.Context(), []Request{job}, func(context.Context, *store.Tx) error {
+			close(inside)
+			<-on
+			return full
+		})
+	}()
+	<-inside
+	go func() { scans <- l.Reserve(t.Context(), a, Submission{ID: NewDetectionID(), Sensitivity: "strict"}) }()
+	select {
+	case err := <-scans:
+		t.Fatalf("there was an answer before the job had one: %v", err)
+	case <-time.After(50 * time.Millisecond):
+	}
+	close(on)
+	require.ErrorIs(t, <-jobs, full)
+	require.NoError(t, <-scans)
+}
+
+// Check reads, and waits for others only where places in memory leave no room: then
+// not for longer than a client may wait for what is read. Reserve decides.
+func TestCheckDoesNotWaitForLong(t *testing.T) {
+	t.Parallel()
+	l, a := aloneWith(t, 1)
+	l.look = 50 * time.Millisecond
+	reserve(t, l, a, false)
+	l.own.turn <- struct{}{}
+	require.NoError(t, l.Check(t.Context(), a))
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.ErrorIs(t, l.Check(gone, a), context.Canceled)
+	require.ErrorIs(t, l.Reserve(gone, a, Submission{ID: NewDetectionID()}), context.Canceled)
+	<-l.own.turn
+	require.ErrorIs(t, l.Check(t.Context(), a), ErrQuotaExceeded)
+}
+
 // A commit may take effect though it was not heard of. Who settles again gets what is
 // stored, it counts once, and the place is given back.
 func TestACommitThatWasNotHeardOf(t *testing.T) {
 	t.Parallel()
 	l, a := aloneWith(t, 2)
 	id := reserve(t, l, a, false)
-	turn(t, l, id)
+	commit(t, l, id)
 	d, err := l.Settle(t.Context(), id, Outcome{Kind: "image", Verdict: "real", Confidence: .5})
 	require.NoError(t, err)
 	assert.Equal(t, outcome.Verdict, d.Verdict)
@@ -151,7 +196,7 @@ func TestTheQuotaHoldsInMemory(t *testing.T) {
 				case assert.NoError(t, err) && ok:
 					succeeded.Add(1)
 				}
-				assert.NoError(t, l.own.written(t.Context(), nil, func() error {
+				assert.NoError(t, l.own.inTurn(t.Context(), func() error {
 					l.own.mu.Lock()
 					defer l.own.mu.Unlock()
 					used, reserved, err := places(t.Context(), l, a)

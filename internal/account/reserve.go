@@ -15,50 +15,57 @@ import (
 // else ErrQuotaExceeded when the allowance is. Reserve decides again: what Check
 // has seen may be gone by then.
 func (l *Ledger) Check(ctx context.Context, a Account) error {
-	ctx, cancel := context.WithTimeout(ctx, l.look)
+	look, cancel := context.WithTimeout(ctx, l.look)
 	defer cancel()
-	now := l.now()
-	look := func() error { return room(ctx, l.store.Reader(), a, now) }
-	if l.own != nil {
-		look = func() error { return l.inRoom(ctx, a, now, func(allowance) error { return nil }) }
-	}
-	if err := look(); err != nil {
+	if err := l.check(look, a); err != nil && (!errors.Is(err, errNoTurn) || ctx.Err() != nil) {
 		return fmt.Errorf("check the quota: %w", err)
 	}
-	return nil
+	return nil // or the books have room and others are writing for long
+}
+
+func (l *Ledger) check(ctx context.Context, a Account) error {
+	if l.own != nil {
+		return l.inRoom(ctx, a, l.now(), anyRoom)
+	}
+	return room(ctx, l.store.Reader(), a, l.now())
 }
 
 // Reserve accepts a submission: it counts it for the day where the plan bounds
 // that, holds a place in the current period's allowance and notes the detection as
 // processing, all in one transaction, or where this process is alone and no day is
-// counted, in memory. The errors are Check's. After success one of
-// Settle, Fail and Release must be called for s.ID. An asynchronous one survives a
-// power failure from then on; of a synchronous one, whose client such a failure
-// leaves without an answer, nothing need be left. Once begun it does its work even when
-// ctx is cancelled: a commit that is broken off may take effect after the place has
-// been given back, and then nobody would give it back again.
+// counted, holds the place in memory. The errors are Check's. After success one of
+// Settle, Fail (of a job), Release and Withdraw must be called for s.ID. An asynchronous
+// one survives a power failure from then on; of a synchronous one, whose client such a
+// failure leaves without an answer, nothing need be left. A transaction once begun does
+// its work even when ctx is cancelled: a commit that is broken off may take effect after
+// the place has been given back, and then nobody would give it back again.
 func (l *Ledger) Reserve(ctx context.Context, a Account, s Submission) error {
-	if err := ctx.Err(); err != nil {
-		return fmt.Errorf("reserve a scan: %w", err)
-	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishing)
-	defer cancel()
-	write := l.store.WriteUnsynced
-	if s.Async {
-		write = l.store.Write
-	}
-	now := l.now()
-	all := []Request{{a, s}}
-	err := l.hold(ctx, all, now)
-	if err == nil && !l.inMemory(a, s) {
-		err = l.enter(ctx, all, func() error {
-			return write(ctx, func(tx *store.Tx) error { return l.reserve(ctx, tx, a, s, now) })
-		})
+	err := ctx.Err()
+	switch r := (Request{a, s}); {
+	case err != nil:
+	case l.inMemory(r):
+		now := l.now()
+		err = l.inRoom(ctx, a, now, l.own.holding(s, now))
+	default:
+		err = l.reserveOne(ctx, r)
 	}
 	if err != nil {
 		return fmt.Errorf("reserve a scan: %w", err)
 	}
 	return nil
+}
+
+func (l *Ledger) reserveOne(ctx context.Context, r Request) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishing)
+	defer cancel()
+	write := l.store.WriteUnsynced
+	if r.Submission.Async {
+		write = l.store.Write
+	}
+	now := l.now()
+	return l.enter(ctx, []Request{r}, now, func() error {
+		return write(ctx, func(tx *store.Tx) error { return l.reserve(ctx, tx, r.Account, r.Submission, now) })
+	})
 }
 
 func (l *Ledger) reserve(ctx context.Context, tx *store.Tx, a Account, s Submission, now time.Time) error {
@@ -92,12 +99,9 @@ var errTogether = errors.New("there is not enough room for all of the requests")
 // be reserved alone.
 func (l *Ledger) ReserveAll(ctx context.Context, all []Request, also ...Step) error {
 	now := l.now()
-	err := l.hold(ctx, all, now)
-	if err == nil {
-		err = l.enter(ctx, all, func() error {
-			return l.store.Write(ctx, func(tx *store.Tx) error { return l.reserveAll(ctx, tx, all, also, now) })
-		})
-	}
+	err := l.enter(ctx, all, now, func() error {
+		return l.store.Write(ctx, func(tx *store.Tx) error { return l.reserveAll(ctx, tx, all, also, now) })
+	})
 	if err != nil {
 		return fmt.Errorf("reserve a scan: %w", err)
 	}
@@ -138,15 +142,15 @@ type querier interface {
 
 // room refuses when the day or the allowance is full, in this order.
 func room(ctx context.Context, q querier, a Account, now time.Time) error {
-	submitted, taken, err := written(ctx, q, a, now)
+	submitted, taken, err := booked(ctx, q, a, now)
 	if err != nil {
 		return err
 	}
 	return a.Plan.fits(submitted, taken, now)
 }
 
-// written is what the books say of an account.
-func written(ctx context.Context, q querier, a Account, now time.Time) (submitted, taken int, err error) {
+// booked is what the books say of an account.
+func booked(ctx context.Context, q querier, a Account, now time.Time) (submitted, taken int, err error) {
 	err = q.QueryRowContext(ctx, placesTaken, a.ID, dayNumber(now), a.allowance(now).period).Scan(&submitted, &taken)
 	return submitted, taken, err
 }

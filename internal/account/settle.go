@@ -13,13 +13,17 @@ import (
 // the caller's context: a client that has gone must not leave its place held.
 const finishing = 30 * time.Second
 
-// finish runs fn in a transaction that outlives ctx's cancellation. The places in
-// memory of what it settles end with it.
+// finish runs fn in a transaction that outlives ctx's cancellation. Where it comes to
+// something, the places in memory of what it settles end.
 func (l *Ledger) finish(ctx context.Context, fn ending, settled ...string) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishing)
 	defer cancel()
-	return l.own.written(ctx, settled, func() error {
-		return l.store.Write(ctx, func(tx *store.Tx) error { return fn(ctx, tx) })
+	return l.own.inTurn(ctx, func() error {
+		err := l.store.Write(ctx, func(tx *store.Tx) error { return fn(ctx, tx) })
+		if err == nil {
+			l.own.drop(settled...)
+		}
+		return err
 	})
 }
 
@@ -181,7 +185,7 @@ func (l *Ledger) Fail(ctx context.Context, id, message string, also ...Step) err
 // place is free again and nothing is left but its count for the day. It is how
 // a synchronous analysis ends whose file can't be judged, or whose client has
 // gone. For a detection that is complete, failed or unknown it does nothing, so
-// that it can be deferred. It does its work even when ctx is cancelled, and what
+// that it can be deferred, but not while Settle runs for it. It does its work even when ctx is cancelled, and what
 // the database does not take is left to Retry.
 func (l *Ledger) Release(ctx context.Context, id string) error {
 	if l.own.drop(id) {

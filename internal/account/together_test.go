@@ -142,7 +142,7 @@ func testNotTogether(t *testing.T, fresh database) {
 // is, and each is counted once.
 func TestTheQuotaHoldsTogether(t *testing.T) {
 	t.Parallel()
-	onAll(t, testTheQuotaHoldsTogether)
+	onBoth(t, testTheQuotaHoldsTogether)
 }
 
 func testTheQuotaHoldsTogether(t *testing.T, fresh database) {

@@ -10,7 +10,8 @@ import (
 )
 
 // Withdraw is Release for a submission that the service failed, or turned away after
-// all because it had no room for it: the day does not count it either.
+// all because it had no room for it: the day does not count it either. Like Release it
+// is not for a detection that is being settled.
 func (l *Ledger) Withdraw(ctx context.Context, id string) error {
 	if l.own.drop(id) {
 		return nil

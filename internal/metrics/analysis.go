@@ -19,7 +19,7 @@ const (
 	Decode    Stage = "decode"
 	Queue     Stage = "queue"     // a row waits for its batch
 	Inference Stage = "inference" // a batch
-	Store     Stage = "store"     // a transaction of the books
+	Store     Stage = "store"     // a place reserved, or a transaction of the books
 )
 
 // losses are the reasons that are shown before they have happened: a rate can be

@@ -35,7 +35,7 @@ type Books struct {
 // Books wraps the ledger.
 func (m *Metrics) Books(l *account.Ledger) *Books { return &Books{l, m} }
 
-// wrote counts what came of a transaction that began then.
+// wrote counts what came of a transaction, or a place in memory, that began then.
 func (b *Books) wrote(began time.Time, event Event, err error) {
 	b.metrics.observe(Store, time.Since(began))
 	if err != nil {
