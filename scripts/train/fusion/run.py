@@ -152,6 +152,8 @@ def called(rows, lines, odds, labels):
     video, of_faces = videos(rows), np.array([r["from"] == "face" for r in rows])
     text = "| files | called fake of genuine ones | of fake ones |\n|---|---|---|\n"
     for name, medium, own in (("pictures", "image", ~video), ("films", "video", video & ~of_faces), ("clips of faces", "video", video & of_faces)):
+        if len(set(labels[own])) < 2:
+            continue  # only one model's files were scored
         limits = [np.log(p["threshold"] / (1 - p["threshold"])) for p in lines[medium].values()]
         shares = [", ".join(f"{(odds[own & (labels == fake)] >= limit).mean():.3f}" for limit in limits) for fake in (0, 1)]
         text += f"| {name} | {shares[0]} | {shares[1]} |\n"

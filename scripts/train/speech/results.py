@@ -66,7 +66,7 @@ def share_table(clips, hit, want, key, title):
 
 def point_table(clips, probability, points):
     """Thresholds, detection, and what they do in each condition."""
-    lines = ["| level | threshold | aimed [95 %] | detected [95 %] | " + " | ".join(CONDITION[c] for c in probability) + " |",
+    lines = ["| level | threshold | aimed, measured [95 %] | detected [95 %] | " + " | ".join(CONDITION[c] for c in probability) + " |",
              "|---|---|---|---|" + "---|" * len(probability)]
     label = np.array([c["label"] for c in clips])
     for name, p in points.items():

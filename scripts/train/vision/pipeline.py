@@ -97,13 +97,18 @@ def measure(study, items, scored, result, known, work):
     labels, repositories = np.array([i.fake for i in scored]), np.array([i.repository for i in scored])
     calibration = figures.calibrate(np.tile(labels, 2), result["scores"].T.ravel(), np.tile(repositories, 2))
     calibration["limits"] = figures.limits(labels, result["scores"], repositories, calibration)
-    lines = {figures.ANY: (scored, result["scores"]), **study.media(scored, result, work)}
-    lines = {medium: line(*of, calibration) for medium, of in lines.items()}
+    lines = lines_of(study, scored, result, calibration, work)
     rows = rows_of_parts(study, scored, result["scores"], calibration, UNSEEN)
     rows += rows_of_parts(study, scored, known["scores"], calibration, KNOWN)
     rows += study.further(scored, result, calibration, work)
     rows += shortcut_rows(study, items)
     return calibration, lines, rows
+
+
+def lines_of(study, scored, result, calibration, work):
+    """The operating points of all media together and of each."""
+    media = {figures.ANY: (scored, result["scores"]), **study.media(scored, result, work)}
+    return {medium: line(*of, calibration) for medium, of in media.items()}
 
 
 def line(items, scores, calibration):

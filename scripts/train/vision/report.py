@@ -37,7 +37,7 @@ def medium(item):
 
 def points(lines):
     """The operating points of each medium as a table."""
-    text = "| medium | level | false positives [95 %] | threshold on P(fake) | detected [95 %] |\n|---|---|---|---|---|\n"
+    text = "| medium | level | false positives aimed at, measured [95 %] | threshold on P(fake) | detected [95 %] |\n|---|---|---|---|---|\n"
     for name, level, p in ((name, level, p) for name, table in lines.items() for level, p in table.items()):
         alarms, found = ("[{:.3f}, {:.3f}]".format(*p[kind + "_interval"]) for kind in ("false_positive", "detection"))
         text += f"| {name} | {level} | {p['false_positive_rate']:.0%} {alarms} | {p['threshold']:.3f} | {p['detection_rate']:.3f} {found} |\n"

@@ -32,9 +32,7 @@ class Lines(unittest.TestCase):
 
     def setUp(self):
         items, scores = scored()
-        study = SimpleNamespace(media=pipeline.media)
-        media = {figures.ANY: (items, scores), **study.media(items, {"scores": scores}, None)}
-        self.lines = {medium: pipeline.line(*of, PLAIN) for medium, of in media.items()}
+        self.lines = pipeline.lines_of(SimpleNamespace(media=pipeline.media), items, {"scores": scores}, PLAIN, None)
 
     def test_films_have_their_own(self):
         """Genuine films lie below genuine pictures: at the line of both no film is found."""

@@ -125,7 +125,8 @@ const mean = (values) => values.reduce((sum, v) => sum + Number(v), 0) / values.
 const calibrated = (card, pooled) => card.calibration.scale * pooled + card.calibration.bias;
 
 function told(kind, logOdds, limits, card) {
-  const threshold = card.operating_points.balanced.threshold;
+  const points = card.operating_points_by_medium?.[kind] ?? card.operating_points;
+  const { threshold } = points.balanced;
   const p = 1 / (1 + Math.exp(-Math.min(Math.max(logOdds, limits[0]), limits[1])));
   const fake = logOdds >= Math.log(threshold / (1 - threshold));
   return { verdict: fake ? "fake" : "real", confidence: fake ? p : 1 - p, probability_fake: p, media_type: kind };
