@@ -165,10 +165,14 @@ func storeOptions(cfg config.Config) store.Options {
 	return opts
 }
 
+// uploadsInMemory is how much memory small uploads may take before they go to the disk.
+const uploadsInMemory = 64 << 20
+
 func spoolOptions(cfg config.Config) spool.Options {
 	return spool.Options{
 		Dir: filepath.Join(cfg.Data, "spool"), Park: jobsFolder(cfg), Capacity: int64(cfg.Upload.Spool),
 		Kept: filepath.Join(cfg.Data, "uploads"), Keep: cfg.KeepUploads, Names: account.DetectionPrefix,
+		Memory: uploadsInMemory,
 	}
 }
 

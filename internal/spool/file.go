@@ -19,7 +19,10 @@ type File struct {
 	sum   string // of a parked file, as its owner knows it
 	size  int64
 	stays bool // parked: its room is given back by Discard
-	once  sync.Once
+
+	small  bool  // in memory
+	memory int64 // booked
+	once   sync.Once
 }
 
 func newFile(s *Spool, f *os.File) *File {
@@ -32,7 +35,7 @@ func (f *File) Write(p []byte) (int, error) {
 	if err := f.claim(int64(len(p))); err != nil {
 		return 0, err
 	}
-	n, err := f.file.Write(p)
+	n, err := f.write(p)
 	f.size += int64(n)
 	f.hash.Write(p[:n])
 	if err != nil {
@@ -40,6 +43,16 @@ func (f *File) Write(p []byte) (int, error) {
 		return n, fmt.Errorf("spool: write: %w", full(err))
 	}
 	return n, nil
+}
+
+// write writes to memory what is small, and else to the folder.
+func (f *File) write(p []byte) (int, error) {
+	if f.small && !f.fits(int64(len(p))) {
+		if err := f.toDisk(); err != nil {
+			return 0, err
+		}
+	}
+	return f.file.Write(p)
 }
 
 // claim books n bytes of the capacity before they are written.
@@ -98,6 +111,7 @@ func (f *File) Close() error {
 	var err error
 	f.once.Do(func() {
 		err = f.file.Close()
+		f.forget()
 		if f.stays {
 			return
 		}

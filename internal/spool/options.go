@@ -24,6 +24,9 @@ type Options struct {
 	// Capacity is what open and parked files together may hold, in bytes; 0 leaves
 	// the bound to the file system.
 	Capacity int64
+	// Memory is how much of it small files may hold there in place of in Dir, in bytes;
+	// 0: none do.
+	Memory int64
 }
 
 // Validate names the first field that makes no sense.
@@ -37,6 +40,8 @@ func (o Options) Validate() error {
 		return errors.New("spool: names must be set where uploads are kept")
 	case o.Capacity < 0:
 		return errors.New("spool: capacity must not be negative")
+	case o.Memory < 0:
+		return errors.New("spool: memory must not be negative")
 	}
 	return nil
 }

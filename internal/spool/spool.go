@@ -34,9 +34,11 @@ type Spool struct {
 	keep     bool
 	names    string
 	capacity int64
+	memory   int64
 	named    atomic.Bool  // O_TMPFILE is not supported here
 	files    atomic.Int64 // open and not parked
 	bytes    atomic.Int64
+	inMemory atomic.Int64 // bytes of those that lie there
 
 	// Parked. Other processes may park and discard there, too: then this drifts,
 	// and is counted anew before an upload is refused for it, or it falls below zero.
@@ -73,7 +75,7 @@ func New(opts Options) (*Spool, error) {
 	if err := tidy(opts.Dir); err != nil {
 		return nil, err
 	}
-	s := &Spool{dir: opts.Dir, park: opts.Park, kept: opts.Kept, keep: opts.Keep, names: opts.Names, capacity: opts.Capacity}
+	s := &Spool{dir: opts.Dir, park: opts.Park, kept: opts.Kept, keep: opts.Keep, names: opts.Names, capacity: opts.Capacity, memory: opts.Memory}
 	if s.park == "" {
 		return s, nil
 	}
@@ -102,14 +104,20 @@ func tidy(dir string) error {
 	return nil
 }
 
-// Create opens an empty file for reading and writing. The caller closes it.
+// Create opens an empty file for reading and writing, in memory as long as it is small. The caller closes it.
 func (s *Spool) Create() (*File, error) {
-	f, err := s.open()
-	if err != nil {
-		return nil, fmt.Errorf("spool: create a file: %w", full(err))
+	f := newFile(s, nil)
+	if s.memory > 0 {
+		f.file = inMemory()
+	}
+	if f.small = f.file != nil; !f.small {
+		var err error
+		if f.file, err = s.open(); err != nil {
+			return nil, fmt.Errorf("spool: create a file: %w", full(err))
+		}
 	}
 	s.files.Add(1)
-	return newFile(s, f), nil
+	return f, nil
 }
 
 // Usage returns how many files are open or parked and how many bytes they hold.

@@ -1,0 +1,63 @@
+package spool
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// small is how large an upload may become in memory. A file on a disk, however short
+// its life, costs the file system an inode: it looks for one that was not in use
+// of late, so the more there were, the longer.
+const small = 256 << 10
+
+// inMemory makes a file that lies in no folder, or none where the kernel has none.
+func inMemory() *os.File {
+	fd, err := unix.MemfdCreate(prefix+"small", unix.MFD_CLOEXEC)
+	if err != nil {
+		return nil
+	}
+	return os.NewFile(uintptr(fd), prefix+"small")
+}
+
+// fits books n more bytes of memory for a file that lies there, or none where it
+// would be too large or uploads take as much memory as they may.
+func (f *File) fits(n int64) bool {
+	s := f.spool
+	if f.size+n > small {
+		return false
+	}
+	if s.inMemory.Add(n) > s.memory {
+		s.inMemory.Add(-n)
+		return false
+	}
+	f.memory += n
+	return true
+}
+
+// toDisk moves the file to the folder. The error leaves it where it is.
+func (f *File) toDisk() error {
+	disk, err := f.spool.open()
+	if err != nil {
+		return err
+	}
+	if _, err := io.Copy(disk, io.NewSectionReader(f.file, 0, f.size)); err != nil {
+		return errors.Join(err, disk.Close())
+	}
+	f.forget()
+	old := f.file
+	f.file, f.small = disk, false
+	if err := old.Close(); err != nil {
+		return fmt.Errorf("give memory back: %w", err)
+	}
+	return nil
+}
+
+// forget gives the memory back that was booked.
+func (f *File) forget() {
+	f.spool.inMemory.Add(-f.memory)
+	f.memory = 0
+}

@@ -1,0 +1,112 @@
+package spool_test
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"deepfaked/internal/spool"
+)
+
+// withMemory is a spool whose small files may take so much memory.
+func withMemory(t *testing.T, memory int64) *spool.Spool {
+	t.Helper()
+	dir := t.TempDir()
+	s, err := spool.New(spool.Options{Dir: filepath.Join(dir, "spool"), Park: filepath.Join(dir, "jobs"), Memory: memory})
+	require.NoError(t, err)
+	return s
+}
+
+// upload writes in pieces of 10,000 bytes.
+func upload(t *testing.T, s *spool.Spool, content []byte) *spool.File {
+	t.Helper()
+	f, err := s.Create()
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, f.Close()) })
+	for rest := content; len(rest) > 0; rest = rest[min(len(rest), 10_000):] {
+		n, err := f.Write(rest[:min(len(rest), 10_000)])
+		require.NoError(t, err)
+		require.Equal(t, min(len(rest), 10_000), n)
+	}
+	return f
+}
+
+// inMemory says where a file lies, and that it holds content.
+func inMemory(t *testing.T, f *spool.File, content []byte) bool {
+	t.Helper()
+	file, err := f.Rewind()
+	require.NoError(t, err)
+	got, err := io.ReadAll(file)
+	require.NoError(t, err)
+	assert.True(t, bytes.Equal(content, got), "%d bytes of %d", len(got), len(content))
+	place, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", file.Fd()))
+	require.NoError(t, err)
+	return strings.HasPrefix(place, "/memfd:")
+}
+
+func content(n int) []byte {
+	out := make([]byte, n)
+	for i := range out {
+		out[i] = byte(i * 31)
+	}
+	return out
+}
+
+// A nameless file on a disk took three times as long as a small upload takes in
+// memory, and a service that refused half of what came spent 4 % of its time on them.
+func TestSmallUploadsAreInMemory(t *testing.T) {
+	t.Parallel()
+	s := withMemory(t, 1<<20)
+	for size, want := range map[int]bool{0: true, 1: true, 256 << 10: true, 256<<10 + 1: false, 1 << 20: false} {
+		f := upload(t, s, content(size))
+		assert.Equal(t, want, inMemory(t, f, content(size)), "%d bytes", size)
+		assert.EqualValues(t, size, f.Size())
+		_, held := s.Usage()
+		assert.EqualValues(t, size, held)
+		require.NoError(t, f.Close())
+	}
+	assert.False(t, inMemory(t, upload(t, withMemory(t, 0), content(9)), content(9)), "none may be")
+}
+
+// Uploads take no more memory than they may, and give it back: when they are closed,
+// and when they grow.
+func TestUploadsTakeNoMoreMemoryThanTheyMay(t *testing.T) {
+	t.Parallel()
+	s := withMemory(t, 300_000)
+	one, two := upload(t, s, content(200_000)), upload(t, s, content(200_000))
+	assert.True(t, inMemory(t, one, content(200_000)))
+	assert.False(t, inMemory(t, two, content(200_000)))
+	_, err := one.Write(content(100_000))
+	require.NoError(t, err)
+	assert.False(t, inMemory(t, one, append(content(200_000), content(100_000)...)))
+	three := upload(t, s, content(250_000))
+	assert.True(t, inMemory(t, three, content(250_000)))
+	require.NoError(t, three.Close())
+	require.NoError(t, three.Close())
+	assert.True(t, inMemory(t, upload(t, s, content(250_000)), content(250_000)))
+}
+
+// What is parked is on the disk, wherever it was before.
+func TestASmallUploadIsParked(t *testing.T) {
+	t.Parallel()
+	s := withMemory(t, 1<<20)
+	f := upload(t, s, content(5000))
+	require.NoError(t, f.Park("one"))
+	sum := f.SHA256()
+	require.NoError(t, f.Close())
+	again, err := s.Open(t.Context(), "one", sum, 5000)
+	require.NoError(t, err)
+	assert.False(t, inMemory(t, again, content(5000)))
+	require.NoError(t, again.Close())
+	require.NoError(t, s.Discard(t.Context(), "one"))
+	files, held := s.Usage()
+	assert.Zero(t, files)
+	assert.Zero(t, held)
+}
