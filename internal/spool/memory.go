@@ -12,7 +12,7 @@ import (
 // small is how large an upload may become in memory. A file on a disk, however short
 // its life, costs the file system an inode: it looks for one that was not in use
 // of late, so the more there were, the longer.
-const small = 256 << 10
+const small = 1 << 20
 
 // inMemory makes a file that lies in no folder, or none where the kernel has none.
 func inMemory() *os.File {

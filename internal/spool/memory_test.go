@@ -63,8 +63,8 @@ func content(n int) []byte {
 // memory, and a service that refused half of what came spent 4 % of its time on them.
 func TestSmallUploadsAreInMemory(t *testing.T) {
 	t.Parallel()
-	s := withMemory(t, 1<<20)
-	for size, want := range map[int]bool{0: true, 1: true, 256 << 10: true, 256<<10 + 1: false, 1 << 20: false} {
+	s := withMemory(t, 2<<20)
+	for size, want := range map[int]bool{0: true, 1: true, 1 << 20: true, 1<<20 + 1: false, 3 << 20: false} {
 		f := upload(t, s, content(size))
 		assert.Equal(t, want, inMemory(t, f, content(size)), "%d bytes", size)
 		assert.EqualValues(t, size, f.Size())
@@ -83,9 +83,9 @@ func TestUploadsTakeNoMoreMemoryThanTheyMay(t *testing.T) {
 	one, two := upload(t, s, content(200_000)), upload(t, s, content(200_000))
 	assert.True(t, inMemory(t, one, content(200_000)))
 	assert.False(t, inMemory(t, two, content(200_000)))
-	_, err := one.Write(content(100_000))
+	_, err := one.Write(content(100_001))
 	require.NoError(t, err)
-	assert.False(t, inMemory(t, one, append(content(200_000), content(100_000)...)))
+	assert.False(t, inMemory(t, one, append(content(200_000), content(100_001)...)))
 	three := upload(t, s, content(250_000))
 	assert.True(t, inMemory(t, three, content(250_000)))
 	require.NoError(t, three.Close())
