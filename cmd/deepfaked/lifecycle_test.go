@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -72,12 +73,12 @@ func (s *instance) post(ctx context.Context, t testing.TB, key, contentType stri
 // working waits until a decoder child holds an upload, and returns its process.
 func (s *instance) working(t testing.TB) (pid int) {
 	t.Helper()
-	return decoding(t, filepath.Join(s.data, "spool")+"/")
+	return decoding(t, filepath.Join(s.data, "spool")+"/", "/memfd:upload-")
 }
 
-// decoding waits until a decoder child holds a file whose path begins like this,
-// and returns its process.
-func decoding(t testing.TB, path string) (pid int) {
+// decoding waits until a decoder child holds a file whose path begins like one of
+// these, and returns its process.
+func decoding(t testing.TB, paths ...string) (pid int) {
 	t.Helper()
 	require.Eventually(t, func() bool {
 		for _, pid = range childProcesses(t) {
@@ -87,7 +88,8 @@ func decoding(t testing.TB, path string) (pid int) {
 			}
 			held, _ := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", pid))
 			for _, fd := range held {
-				if to, err := os.Readlink(fd); err == nil && strings.HasPrefix(to, path) {
+				to, err := os.Readlink(fd)
+				if err == nil && slices.ContainsFunc(paths, func(p string) bool { return strings.HasPrefix(to, p) }) {
 					return true
 				}
 			}
