@@ -37,8 +37,8 @@ type Detector struct {
 	gate   *gate
 }
 
-// NewDetector checks that every task has a model: no score is invented for a task
-// without one. Of several models that find faces the last is used.
+// NewDetector checks that every task has a model, unless it is optional: no score is
+// invented for a task without one. Of several models that find faces the last is used.
 func NewDetector(parts Parts, opts DetectorOptions) (*Detector, error) {
 	if err := opts.Validate(); err != nil {
 		return nil, err
@@ -48,7 +48,7 @@ func NewDetector(parts Parts, opts DetectorOptions) (*Detector, error) {
 		judges[c.Task] = append(judges[c.Task], c)
 	}
 	for _, t := range models.Tasks() {
-		if len(judges[t]) == 0 {
+		if len(judges[t]) == 0 && !t.Optional() {
 			return nil, fmt.Errorf("no model of the task %s is loaded; add one with --models DIR", t)
 		}
 	}

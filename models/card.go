@@ -9,6 +9,9 @@ const (
 	ImageSynthesis Task = "image-synthesis"
 	// FaceManipulation judges one face crop: swapped, reenacted, generated or not.
 	FaceManipulation Task = "face-manipulation"
+	// FaceMotion judges how one face moves over consecutive frames of a video: swapped,
+	// reenacted or not.
+	FaceMotion Task = "face-motion"
 	// SpeechSynthesis judges one window of sound: generated or converted speech, or not.
 	SpeechSynthesis Task = "speech-synthesis"
 	// FaceDetection finds the faces of a picture; it judges nothing.
@@ -17,8 +20,11 @@ const (
 
 // Tasks returns all of them. The caller may write to the slice.
 func Tasks() []Task {
-	return []Task{ImageSynthesis, FaceManipulation, SpeechSynthesis, FaceDetection}
+	return []Task{ImageSynthesis, FaceManipulation, FaceMotion, SpeechSynthesis, FaceDetection}
 }
+
+// Optional says whether the service does without a model of the task: none is built in.
+func (t Task) Optional() bool { return t == FaceMotion }
 
 // CardFile is the name of the card inside a model folder.
 const CardFile = "card.json"
@@ -71,6 +77,9 @@ type Preprocessing struct {
 	Overview bool `json:"overview,omitempty"`
 	// Margin is the side of a face crop over the longer side of the detected face.
 	Margin float64 `json:"margin,omitempty"`
+	// Frames is how many consecutive frames of a video are a row, each a crop of the
+	// same face.
+	Frames int `json:"frames,omitempty"`
 	// SampleRate is in Hz and WindowSamples in samples, for sound (mono, [-1, 1]).
 	SampleRate    int `json:"sample_rate,omitempty"`
 	WindowSamples int `json:"window_samples,omitempty"`

@@ -54,6 +54,22 @@ func faceCard() Card {
 	return c
 }
 
+func motionCard() Card {
+	c := faceCard()
+	c.Task = FaceMotion
+	c.Input.Shape = []int64{-1, 30, 2, 2, 3}
+	c.Preprocessing.Frames = 30
+	return c
+}
+
+// motion spoils a card of a model of motion.
+func motion(spoil func(*Card)) func(*Card) {
+	return func(c *Card) {
+		*c = motionCard()
+		spoil(c)
+	}
+}
+
 func finderCard() Card {
 	c := validCard()
 	c.Task = FaceDetection
@@ -85,7 +101,7 @@ func TestValidateAcceptsEachTask(t *testing.T) {
 	flat := validCard()
 	flat.Output.Shape = []int64{-1}
 	for name, card := range map[string]Card{
-		"image": validCard(), "speech": speechCard(), "face": faceCard(), "finder": finderCard(),
+		"image": validCard(), "speech": speechCard(), "face": faceCard(), "motion": motionCard(), "finder": finderCard(),
 		"flat output": flat,
 	} {
 		if err := card.Validate(); err != nil {
@@ -194,6 +210,17 @@ func TestValidateNamesTheField(t *testing.T) {
 		"finder precision interval": {"detection.measured.0.precision_interval", finder(func(_ *Card, d *Detection) { d.Measured[0].PrecisionInterval[1] = 0 })},
 		"finder recall interval":    {"detection.measured.0.recall_interval", finder(func(_ *Card, d *Detection) { d.Measured[0].RecallInterval[1] = 2 })},
 		"face without a margin":     {"preprocessing.margin", func(c *Card) { *c = faceCard(); c.Preprocessing.Margin = 0 }},
+		"motion of one frame":       {"input.shape", motion(func(c *Card) { c.Input.Shape = []int64{-1, 2, 2, 3} })},
+		"motion of numbers":         {"input.shape", motion(func(c *Card) { c.Input.Type = "float32" })},
+		"motion that is not square": {"input.shape", motion(func(c *Card) { c.Input.Shape[3] = 4 })},
+		"motion of grey":            {"input.shape", motion(func(c *Card) { c.Input.Shape[4] = 1 })},
+		"motion without a margin":   {"preprocessing.margin", motion(func(c *Card) { c.Preprocessing.Margin = 0 })},
+		"motion without frames":     {"preprocessing.frames", motion(func(c *Card) { c.Preprocessing.Frames = 0 })},
+		"motion of other frames":    {"preprocessing.frames", motion(func(c *Card) { c.Preprocessing.Frames = 29 })},
+		"motion that stands still":  {"preprocessing.frames", motion(func(c *Card) { c.Preprocessing.Frames, c.Input.Shape[1] = 1, 1 })},
+		"motion that is long":       {"preprocessing.frames", motion(func(c *Card) { c.Preprocessing.Frames, c.Input.Shape[1] = 65, 65 })},
+		"motion with two numbers":   {"output.shape", motion(func(c *Card) { c.Output.Shape = []int64{-1, 2} })},
+		"motion with detection":     {"detection", motion(func(c *Card) { c.Detection = finderCard().Detection })},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -250,6 +277,7 @@ func FuzzParse(f *testing.F) {
 	f.Add(encode(f, validCard()))
 	f.Add(encode(f, speechCard()))
 	f.Add(encode(f, faceCard()))
+	f.Add(encode(f, motionCard()))
 	f.Add(encode(f, finderCard()))
 	f.Add([]byte(`{"schema":1}`))
 	f.Add([]byte(`{"input":{"shape":[-1,9223372036854775807,9223372036854775807]}}`))
@@ -263,6 +291,9 @@ func FuzzParse(f *testing.F) {
 		}
 		if numbers := card.Output.RowLen(); numbers != 1 && (card.Task != FaceDetection || numbers%BoxLen != 0) {
 			t.Errorf("output %v is neither one number a row nor boxes", card.Output.Shape)
+		}
+		if card.Task == FaceMotion && card.Input.RowLen() != card.Preprocessing.Frames*int(card.Input.Shape[2]*card.Input.Shape[2])*3 {
+			t.Errorf("a row of %v does not hold %d frames", card.Input.Shape, card.Preprocessing.Frames)
 		}
 		p := card.OperatingPoints
 		if p["strict"].Threshold < p["balanced"].Threshold || p["balanced"].Threshold < p["sensitive"].Threshold {

@@ -86,6 +86,7 @@ func TestFusionHolds(t *testing.T) {
 	}{
 		"its own":              {[]Card{a, b}, true},
 		"and another task":     {[]Card{speech, b, a}, true},
+		"and motion":           {[]Card{a, b, card(FaceMotion, "m", "1")}, true},
 		"one is missing":       {[]Card{a, speech}, false},
 		"another version":      {[]Card{a, card(FaceManipulation, "b", "3")}, false},
 		"another model":        {[]Card{card(ImageSynthesis, "c", "1"), b}, false},

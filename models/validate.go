@@ -74,9 +74,15 @@ func checkInput(c *Card) error {
 		return err
 	}
 	shape := c.Input.Shape
-	if c.Task == SpeechSynthesis {
+	switch c.Task {
+	case SpeechSynthesis:
 		if c.Input.Type != "float32" || len(shape) != 2 {
 			return wrong("input.shape", "must be [-1, samples] of float32 for %s", c.Task)
+		}
+		return nil
+	case FaceMotion:
+		if c.Input.Type != "uint8" || len(shape) != 5 || shape[4] != 3 || shape[2] != shape[3] {
+			return wrong("input.shape", "must be [-1, frames, side, side, 3] of uint8 for %s; normalisation belongs into the graph", c.Task)
 		}
 		return nil
 	}
@@ -143,9 +149,9 @@ func checkPreprocessing(c *Card) error {
 			return wrong("preprocessing.tiles", "is %d, it must be between 1 and 64", p.Tiles)
 		}
 	case FaceManipulation:
-		if !within(p.Margin, 0.5, 4) {
-			return wrong("preprocessing.margin", "is %g, it must be between 0.5 and 4", p.Margin)
-		}
+		return checkMargin(p)
+	case FaceMotion:
+		return checkMotion(c)
 	case SpeechSynthesis:
 		if p.SampleRate != soundRate {
 			return wrong("preprocessing.sample_rate", "is %d Hz, it must be %d", p.SampleRate, soundRate)
@@ -156,6 +162,30 @@ func checkPreprocessing(c *Card) error {
 	case FaceDetection: // the picture is reduced to the side of the input
 	}
 	return nil
+}
+
+func checkMargin(p Preprocessing) error {
+	if !within(p.Margin, 0.5, 4) {
+		return wrong("preprocessing.margin", "is %g, it must be between 0.5 and 4", p.Margin)
+	}
+	return nil
+}
+
+// A motion is of two frames at least, and of no more than MaxFrames: the decoder keeps
+// all frames of a stretch in memory.
+const (
+	minFrames = 2
+	MaxFrames = 64
+)
+
+func checkMotion(c *Card) error {
+	switch n := c.Preprocessing.Frames; {
+	case n < minFrames || n > MaxFrames:
+		return wrong("preprocessing.frames", "is %d, it must be between %d and %d", n, minFrames, MaxFrames)
+	case int64(n) != c.Input.Shape[1]:
+		return wrong("preprocessing.frames", "is %d, but a row of the input has %d", n, c.Input.Shape[1])
+	}
+	return checkMargin(c.Preprocessing)
 }
 
 // within reports whether v is a number in [low, high]; NaN is not.

@@ -76,7 +76,7 @@ func (e Entry) Bytes() (sum int64, known bool) {
 func (e Entry) Usable() error {
 	switch {
 	case !slices.Contains(models.Tasks(), e.Task):
-		return fmt.Errorf("%s can't be used by this version: its task is %s, and models judge pictures, faces or sound, or find faces", e.Name, e.Task)
+		return fmt.Errorf("%s can't be used by this version: its task is %s, and models judge pictures, faces, how they move, or sound, or find faces", e.Name, e.Task)
 	case e.Convert == "" && e.Adapt == nil:
 		return errors.New(e.Name + " can't be used by this version: nothing converts it")
 	}
