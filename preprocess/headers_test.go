@@ -183,6 +183,8 @@ func FuzzReply(f *testing.F) {
 	f.Add([]byte(`{"id":"me","kind":"image","format":"PNG","width":1,"height":1,"frames":[{"width":1,"height":1}]}`), int64(4096))
 	f.Add([]byte(`{"id":"me","kind":"video","frames":[{"offset":4096,"width":1280,"height":720}],"windows":[{"offset":1099511627776,"samples":64000}]}`), int64(8192))
 	f.Add([]byte(`{"id":"me","kind":"audio","windows":[{"offset":-4096,"samples":64000},{"offset":9223372036854771712,"samples":64000}]}`), int64(1<<62))
+	f.Add([]byte(`{"id":"me","kind":"video","frames":[{"width":1,"height":1}],"stretches":[{"offset":4096,"width":2,"height":2,"at":[0,1,2]}]}`), int64(8192))
+	f.Add([]byte(`{"id":"me","kind":"video","frames":[{"width":1,"height":1}],"stretches":[{"offset":4096,"width":640,"height":640,"at":[0,-1,2]}]}`), int64(8192))
 	f.Add([]byte(`{"id":"me","code":"payload_too_large","message":"It is too long."}`), int64(0))
 	f.Add([]byte(`{"id":"me","cause":"bad header","leaving":true}`), int64(0))
 	f.Add([]byte(`{"id":"me","full":true}`), int64(0))
@@ -202,7 +204,7 @@ func FuzzReply(f *testing.F) {
 		if fault := (*Error)(nil); errors.As(err, &fault) && (fault.Message == "" || !printable(fault.Message)) {
 			t.Fatalf("%q is not to be shown", fault.Message)
 		}
-		if reply.check(DecodeRequest{Format: MP4, Output: size, Limits: DefaultLimits()}, size) == nil {
+		if reply.check(DecodeRequest{Format: MP4, Output: size, Limits: stretchLimits()}, size) == nil {
 			reply.inside(t, size)
 		}
 	})
@@ -214,6 +216,11 @@ func (r *DecodeReply) inside(t *testing.T, size int64) {
 	for _, f := range r.Frames {
 		if f.Offset < 0 || f.Width < 1 || f.Height < 1 || f.Offset > size || int64(f.Width)*int64(f.Height)*3 > size-f.Offset {
 			t.Fatalf("frame %+v passes with %d bytes", f, size)
+		}
+	}
+	for _, s := range r.Stretches {
+		if all := 3 * s.frameBytes(); s.Offset < 0 || s.Width < 1 || s.Height < 1 || len(s.At) != 3 || s.Offset > size || all > size-s.Offset {
+			t.Fatalf("stretch %+v passes with %d bytes", s, size)
 		}
 	}
 	for _, w := range r.Windows {

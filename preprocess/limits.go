@@ -15,6 +15,12 @@ type Limits struct {
 	Frames   int           // taken from a video or an animation, spread over its length
 	Windows  int           // taken from a sound at most, spread over its length; fewer where it is shorter
 	Samples  int           // in a window, at 16 kHz
+	// Stretches are taken from a video at most, spread over its length, each of
+	// StretchFrames consecutive frames whose longer side is at most StretchSide pixels.
+	// None are by default: it is for the models that are loaded to ask for them.
+	Stretches     int `yaml:"-"`
+	StretchFrames int `yaml:"-"`
+	StretchSide   int `yaml:"-"`
 }
 
 // DefaultLimits are those of the contract and of the built-in models.
@@ -29,8 +35,9 @@ func DefaultLimits() Limits {
 // Windows are written twice where those told of early turn out to be others.
 func (l Limits) OutputBytes() int64 {
 	frame, window := 3*int64(l.Side)*int64(l.Side), 4*int64(l.Samples)
+	stretch := 3 * int64(l.StretchFrames) * int64(l.StretchSide) * int64(l.StretchSide)
 	page := int64(os.Getpagesize()) // each begins on one of its own
-	return int64(l.Frames)*(frame+page) + 2*int64(l.Windows)*(window+page)
+	return int64(l.Frames)*(frame+page) + 2*int64(l.Windows)*(window+page) + int64(l.Stretches)*(stretch+page)
 }
 
 // Validate names the first field that makes no sense.
@@ -50,6 +57,12 @@ func (l Limits) Validate() error {
 		return errors.New("limits: windows must be between 1 and 256")
 	case l.Samples < 1600:
 		return errors.New("limits: samples must be at least 1600")
+	case l.Stretches < 0 || l.Stretches > 16:
+		return errors.New("limits: stretches must be between 0 and 16")
+	case l.Stretches > 0 && (l.StretchFrames < 2 || l.StretchFrames > 64):
+		return errors.New("limits: the frames of a stretch must be between 2 and 64")
+	case l.Stretches > 0 && (l.StretchSide < 64 || l.StretchSide > 8192):
+		return errors.New("limits: the side of a stretch must be between 64 and 8192 pixels")
 	}
 	return nil
 }

@@ -27,22 +27,30 @@ type Frame struct {
 	At     time.Duration // from the start of the media; 0 for a still picture
 }
 
+// Stretch is consecutive frames of a video as they are shown one after the other, all
+// of one size, Limits.StretchFrames of them: upright, RGB, their longer side at most
+// Limits.StretchSide. They have not been through JPEG.
+type Stretch struct {
+	Frames []Frame
+}
+
 // Window is a stretch of sound: 16 kHz, mono, in [-1, 1].
 type Window struct {
 	Samples []float32
 	At      time.Duration
 }
 
-// Media is a decoded file. Frames and windows share memory with the decoder
+// Media is a decoded file. Frames, stretches and windows share memory with the decoder
 // child: they are valid until Close. Reading it is safe for concurrent use.
 type Media struct {
-	Kind     Kind
-	Format   string        // container or codec as a person names it: "JPEG", "MP4", "WAV"
-	Width    int           // of the original, upright; 0 for sound
-	Height   int           // of the original, upright; 0 for sound
-	Duration time.Duration // 0 for a still picture
-	Frames   []Frame       // one for a still, spread over the length otherwise
-	Windows  []Window      // empty when there is no sound
+	Kind      Kind
+	Format    string        // container or codec as a person names it: "JPEG", "MP4", "WAV"
+	Width     int           // of the original, upright; 0 for sound
+	Height    int           // of the original, upright; 0 for sound
+	Duration  time.Duration // 0 for a still picture
+	Frames    []Frame       // one for a still, spread over the length otherwise
+	Windows   []Window      // empty when there is no sound
+	Stretches []Stretch     // of a video that is long enough, in order of time
 
 	once    sync.Once
 	release func()
@@ -60,13 +68,13 @@ func (m *Media) Heard() {
 	}
 }
 
-// Close gives the memory of frames and windows back, once the listener has returned,
+// Close gives the memory of frames, stretches and windows back, once the listener has returned,
 // whose ctx ends with it. It is idempotent.
 func (m *Media) Close() {
 	m.once.Do(func() {
 		if m.release != nil {
 			m.release()
 		}
-		m.Frames, m.Windows = nil, nil
+		m.Frames, m.Stretches, m.Windows = nil, nil, nil
 	})
 }

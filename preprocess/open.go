@@ -35,6 +35,9 @@ func open(reply *DecodeReply, req DecodeRequest, declared Kind, output *os.File,
 			Pix: mapped[f.Offset:end:end], Width: f.Width, Height: f.Height, At: f.At,
 		})
 	}
+	for _, s := range reply.Stretches {
+		media.Stretches = append(media.Stretches, s.open(mapped))
+	}
 	media.Windows = heard
 	for _, w := range reply.Windows[len(heard):] {
 		samples := samplesOf(mapped[w.Offset:], w.Samples)
@@ -45,6 +48,16 @@ func open(reply *DecodeReply, req DecodeRequest, declared Kind, output *os.File,
 	}
 	e.call(len(heard), media.Windows[len(heard):])
 	return media, nil
+}
+
+// open is the stretch in the output that is mapped.
+func (s StretchRef) open(mapped []byte) Stretch {
+	frames, each := make([]Frame, len(s.At)), s.frameBytes()
+	for i, at := range s.At {
+		from := s.Offset + int64(i)*each
+		frames[i] = Frame{Pix: mapped[from : from+each : from+each], Width: s.Width, Height: s.Height, At: at}
+	}
+	return Stretch{Frames: frames}
 }
 
 // mapRest maps the output, where the reply has more to it than the windows that

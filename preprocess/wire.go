@@ -24,15 +24,16 @@ type DecodeRequest struct {
 // from outside: the file may have taken the child over. An empty reply is the
 // child's greeting. Early ones may come before the one that ends the request.
 type DecodeReply struct {
-	ID       string        `json:"id,omitempty"` // of the request
-	Kind     Kind          `json:"kind,omitempty"`
-	Format   string        `json:"format,omitempty"`
-	Width    int           `json:"width,omitempty"`
-	Height   int           `json:"height,omitempty"`
-	Duration time.Duration `json:"duration,omitempty"`
-	Frames   []FrameRef    `json:"frames,omitempty"`
-	Windows  []WindowRef   `json:"windows,omitempty"`
-	Early    bool          `json:"early,omitempty"` // only windows, more of them than so far; the rest is still being decoded
+	ID        string        `json:"id,omitempty"` // of the request
+	Kind      Kind          `json:"kind,omitempty"`
+	Format    string        `json:"format,omitempty"`
+	Width     int           `json:"width,omitempty"`
+	Height    int           `json:"height,omitempty"`
+	Duration  time.Duration `json:"duration,omitempty"`
+	Frames    []FrameRef    `json:"frames,omitempty"`
+	Windows   []WindowRef   `json:"windows,omitempty"`
+	Stretches []StretchRef  `json:"stretches,omitempty"`
+	Early     bool          `json:"early,omitempty"` // only windows, more of them than so far; the rest is still being decoded
 
 	Code    Code   `json:"code,omitempty"`    // set when the client is to blame
 	Message string `json:"message,omitempty"` // for the client, with Code
@@ -48,6 +49,17 @@ type FrameRef struct {
 	Height int           `json:"height"`
 	At     time.Duration `json:"at"`
 }
+
+// StretchRef says where in the output the pixels of a stretch lie, frame after frame.
+type StretchRef struct {
+	Offset int64           `json:"offset"` // bytes, a multiple of the page size
+	Width  int             `json:"width"`
+	Height int             `json:"height"`
+	At     []time.Duration `json:"at"` // of each frame
+}
+
+// frameBytes is the size of one of its frames.
+func (s StretchRef) frameBytes() int64 { return int64(s.Width) * int64(s.Height) * 3 }
 
 // WindowRef says where in the output a window's samples lie.
 type WindowRef struct {
@@ -113,6 +125,8 @@ func (r *DecodeReply) check(req DecodeRequest, size int64) error {
 		return fmt.Errorf("%d frames and %d windows", len(r.Frames), len(r.Windows))
 	case r.Kind != Audio && len(r.Frames) == 0, r.Kind == Audio && len(r.Windows) == 0:
 		return fmt.Errorf("%s without content", r.Kind)
+	case len(r.Stretches) > req.Limits.Stretches || len(r.Stretches) > 0 && r.Kind != Video:
+		return fmt.Errorf("%d stretches of %s", len(r.Stretches), r.Kind)
 	}
 	return r.checkRefs(req, size)
 }
@@ -126,7 +140,29 @@ func (r *DecodeReply) checkRefs(req DecodeRequest, size int64) error {
 			return fmt.Errorf("frame %d: %+v", i, f)
 		}
 	}
+	if err := checkStretches(r.Stretches, req, size); err != nil {
+		return err
+	}
 	return checkWindows(r.Windows, req, size)
+}
+
+// checkStretches is checkRefs for stretches, which may not overlap in time either: each
+// is judged as if it said something of its own.
+func checkStretches(refs []StretchRef, req DecodeRequest, size int64) error {
+	var before time.Duration
+	for i, s := range refs {
+		if s.Width < 1 || s.Height < 1 || max(s.Width, s.Height) > req.Limits.StretchSide || len(s.At) != req.Limits.StretchFrames ||
+			outside(s.Offset, int64(len(s.At))*s.frameBytes(), size) {
+			return fmt.Errorf("stretch %d: %d frames of %d by %d pixels at %d", i, len(s.At), s.Width, s.Height, s.Offset)
+		}
+		for _, at := range s.At {
+			if at < before {
+				return fmt.Errorf("stretch %d: a frame at %v after one at %v", i, at, before)
+			}
+			before = at
+		}
+	}
+	return nil
 }
 
 // checkWindows is checkRefs for windows.

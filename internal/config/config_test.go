@@ -121,6 +121,7 @@ func TestLoadRefuses(t *testing.T) {
 	}{
 		{"an unknown field", "listen: :1\nlisten_on: :2\n", []string{"[2:1]", `unknown field "listen_on"`}},
 		{"an unknown field inside", "plans:\n  free:\n    scan: 5\n", []string{"[3:5]", `unknown field "scan"`}},
+		{"what the models ask for", "limits:\n  stretches: 4\n", []string{"[2:3]", `unknown field "stretches"`}},
 		{"an unknown plan", "plans:\n  gold: {scans: 5}\n", []string{"[2:3]", `unknown field "gold"`}},
 		{"a field twice", "drain: 1s\ndrain: 2s\n", []string{"[2:1]", "drain"}},
 		{"a wrong type", "drain: 1s\nmodels: 5\n", []string{"[2:9]"}},
