@@ -61,3 +61,41 @@ func TestSoundAndVideoThroughThePool(t *testing.T) {
 		})
 	}
 }
+
+// TestStretchesThroughThePool: a child's stretches come with its frames, in memory that
+// goes with them.
+func TestStretchesThroughThePool(t *testing.T) {
+	t.Parallel()
+	tool, err := exec.LookPath("ffmpeg")
+	if err != nil {
+		t.Skip("no ffmpeg command to synthesise media with: run the set-up script")
+	}
+	path := filepath.Join(t.TempDir(), "x.mp4")
+	args := []string{"-v", "error", "-nostdin", "-f", "lavfi", "-i", "testsrc2=s=1280x720:d=3", "-c:v", "libx264", "-preset", "ultrafast"}
+	if out, err := exec.CommandContext(t.Context(), tool, append(args, path)...).CombinedOutput(); err != nil {
+		t.Fatalf("ffmpeg: %v\n%s", err, out)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	opts := poolOptions(t, "decode")
+	opts.Limits.Stretches, opts.Limits.StretchFrames, opts.Limits.StretchSide = 4, 30, 640
+	opts.OutputBytes = opts.Limits.OutputBytes()
+	media, err := decodeBytes(t, newPool(t, opts), data, preprocess.Video)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(media.Stretches) != 2 || len(media.Frames) != 16 {
+		t.Fatalf("%d stretches and %d frames", len(media.Stretches), len(media.Frames))
+	}
+	for i, s := range media.Stretches {
+		f := s.Frames[29]
+		if len(s.Frames) != 30 || f.Width != 640 || f.Height != 360 || len(f.Pix) != 640*360*3 || f.At-s.Frames[0].At != 29*40*time.Millisecond {
+			t.Errorf("stretch %d: %d frames of %d by %d pixels, from %v to %v", i, len(s.Frames), f.Width, f.Height, s.Frames[0].At, f.At)
+		}
+	}
+	if media.Close(); media.Stretches != nil {
+		t.Error("stretches outlive their memory")
+	}
+}

@@ -44,13 +44,14 @@ type Found struct {
 // what decoders write is seen by the server without a copy. It is not safe for
 // concurrent use. Whoever made it calls Close.
 type Arena struct {
-	file    *os.File
-	limit   int64
-	size    int64
-	pieces  [][]byte
-	frames  []preprocess.FrameRef
-	windows []preprocess.WindowRef
-	tell    func(preprocess.WindowRef) error // the server, of a window that is done; may be nil
+	file      *os.File
+	limit     int64
+	size      int64
+	pieces    [][]byte
+	frames    []preprocess.FrameRef
+	windows   []preprocess.WindowRef
+	stretches []preprocess.StretchRef
+	tell      func(preprocess.WindowRef) error // the server, of a window that is done; may be nil
 }
 
 // NewArena fills file, which is empty and stays open after Close, with at most
@@ -86,6 +87,21 @@ func (a *Arena) Window(n int, at time.Duration) ([]float32, error) {
 	return unsafe.Slice((*float32)(unsafe.Pointer(&raw[0])), n), nil // mapped pages are aligned
 }
 
+// Stretch makes room for pictures of w by h pixels at some times, and returns their
+// w*h*3 zero bytes each, picture after picture. They count once the caller hands the
+// reference to Keep; their room stays taken either way.
+// The error is preprocess.ErrOutputFull once the limit is passed.
+func (a *Arena) Stretch(w, h int, at []time.Duration) (preprocess.StretchRef, []byte, error) {
+	if len(at) < 1 || w < 1 || h < 1 || len(at) > 1<<8 || w > 1<<16 || h > 1<<16 {
+		return preprocess.StretchRef{}, nil, fmt.Errorf("stretch of %d frames of %d by %d pixels", len(at), w, h)
+	}
+	offset, pix, err := a.piece(int64(len(at)) * int64(w) * int64(h) * 3)
+	return preprocess.StretchRef{Offset: offset, Width: w, Height: h, At: at}, pix, err
+}
+
+// Keep counts a stretch all of whose pictures have been written.
+func (a *Arena) Keep(s preprocess.StretchRef) { a.stretches = append(a.stretches, s) }
+
 // Done tells the server of the window made last, which is judged from then on.
 func (a *Arena) Done() error {
 	if a.tell == nil || len(a.windows) == 0 {
@@ -100,6 +116,9 @@ func (a *Arena) Forget(keep int) { a.windows = a.windows[:keep] }
 
 // Frames lists the frames made so far, in order.
 func (a *Arena) Frames() []preprocess.FrameRef { return a.frames }
+
+// Stretches lists the stretches that are kept, in order.
+func (a *Arena) Stretches() []preprocess.StretchRef { return a.stretches }
 
 // Windows lists the windows made so far, in order.
 func (a *Arena) Windows() []preprocess.WindowRef { return a.windows }

@@ -83,6 +83,11 @@ func writeRGB(mat gocv.Mat, at time.Duration, out *Arena) error {
 	if err != nil {
 		return err
 	}
+	return copyRGB(mat, pix)
+}
+
+// copyRGB writes mat to pix, which is as large.
+func copyRGB(mat gocv.Mat, pix []byte) error {
 	frame, err := gocv.NewMatFromBytes(mat.Rows(), mat.Cols(), gocv.MatTypeCV8UC3, pix)
 	if err != nil {
 		return fmt.Errorf("wrap the frame: %w", err)

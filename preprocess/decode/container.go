@@ -60,7 +60,7 @@ func (c *container) scan(in *input, src Source) error {
 		return foreignCodec(src.Format, vid)
 	}
 	if vid != nil {
-		c.video = &video{stream: vid, limit: src.Limits.Duration, pixels: decodePixels}
+		c.video = &video{stream: vid, limit: src.Limits.Duration, pixels: decodePixels, stretchPixels: stretchPixels}
 	}
 	var dec *soundDecoder
 	if snd != nil {

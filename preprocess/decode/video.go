@@ -35,16 +35,17 @@ var allowClips = sync.OnceValue(func() error {
 
 // video is what is known about the pictures of a file.
 type video struct {
-	stream  *C.AVStream
-	packets []packet
-	limit   time.Duration
-	pixels  int           // decoded at most, in all pictures together
-	shown   int           // how many packets are
-	first   time.Duration // the earliest time of those
-	last    time.Duration // the latest
-	width   int           // upright, set with the first picture
-	height  int
-	taken   int
+	stream        *C.AVStream
+	packets       []packet
+	limit         time.Duration
+	pixels        int           // decoded at most, in all pictures together
+	stretchPixels int           // the same of stretches
+	shown         int           // how many packets are
+	first         time.Duration // the earliest time of those
+	last          time.Duration // the latest
+	width         int           // upright, set with the first picture
+	height        int
+	taken         int
 }
 
 // note remembers a packet. The error is a limit that was passed.
@@ -60,7 +61,7 @@ func (v *video) note(p *C.AVPacket) error {
 		at = v.time(p.dts)
 	}
 	hidden := p.flags&(C.AV_PKT_FLAG_DISCARD|C.AV_PKT_FLAG_CORRUPT) != 0
-	v.packets = append(v.packets, packet{at: at, key: p.flags&C.AV_PKT_FLAG_KEY != 0, hidden: hidden})
+	v.packets = append(v.packets, packet{at: at, key: p.flags&C.AV_PKT_FLAG_KEY != 0, hidden: hidden, empty: v.unshown(p)})
 	if hidden {
 		return nil
 	}
@@ -72,6 +73,13 @@ func (v *video) note(p *C.AVPacket) error {
 		return tooLong(v.last-v.first, v.limit)
 	}
 	return nil
+}
+
+// unshown says whether a packet holds a picture for others to rest on alone, as every
+// tenth or so of VP8 does: RFC 6386, section 9.1. In other codecs such pictures share a
+// packet with one that is shown.
+func (v *video) unshown(p *C.AVPacket) bool {
+	return v.stream.codecpar.codec_id == C.AV_CODEC_ID_VP8 && p.size > 0 && *p.data&0x10 == 0
 }
 
 // time converts a timestamp of the stream.
@@ -100,7 +108,8 @@ func (v *video) Frames(src Source, out *Arena) error {
 	}
 	area := max(int(v.stream.codecpar.width)*int(v.stream.codecpar.height), 1)
 	targets := planFrames(v.packets, src.Limits.Frames, max(v.pixels/area, src.Limits.Frames))
-	list := pieces(v.packets, targets)
+	reels, stretches := v.reels(src.Limits, area)
+	list := withStretches(pieces(v.packets, targets), stretches)
 	if len(list) == 0 {
 		return nil
 	}
@@ -109,7 +118,15 @@ func (v *video) Frames(src Source, out *Arena) error {
 		return err
 	}
 	defer func() { _ = clip.Close() }()
-	return v.readClip(clip, list, targets, src.Limits, out)
+	if err := v.readClip(clip, list, targets, reels, src.Limits, out); err != nil {
+		return err
+	}
+	for _, r := range reels {
+		if r.full() {
+			out.Keep(r.ref)
+		}
+	}
+	return nil
 }
 
 // spread gives the packets times by their order where the file gives none. The
@@ -130,9 +147,10 @@ func (v *video) spread() error {
 	return nil
 }
 
-// readClip decodes the clip from end to end and keeps the targets. Within a
+// readClip decodes the clip from end to end and keeps the targets, and what the reels
+// take. Within a
 // piece, pictures come in the order they are shown in.
-func (v *video) readClip(clip *os.File, list []piece, targets []target, l preprocess.Limits, out *Arena) error {
+func (v *video) readClip(clip *os.File, list []piece, targets []target, reels []*reel, l preprocess.Limits, out *Arena) error {
 	capture, err := openClip(clip)
 	if err != nil {
 		return err
@@ -145,27 +163,49 @@ func (v *video) readClip(clip *os.File, list []piece, targets []target, l prepro
 		if ordinal < 0 || v.packets[ordinal].hidden {
 			continue // a packet that is damaged, or not wanted: the clip does not say what is hidden
 		}
-		part := pieceOf(list, ordinal)
-		at := v.packets[ordinal].at
-		passed := func(t target) bool { return pieceOf(list, t.packet) < part }
-		for len(targets) > 0 && passed(targets[0]) {
-			targets = targets[1:] // it could not be decoded
-		}
-		if len(targets) == 0 {
+		targets = notPassed(list, targets, ordinal)
+		taker := due(reels, ordinal)
+		if len(targets) == 0 && allOver(reels) {
 			return nil
 		}
-		hit := false
-		for len(targets) > 0 && pieceOf(list, targets[0].packet) == part && targets[0].at <= at {
-			targets, hit = targets[1:], true
-		}
-		if !hit || !capture.Retrieve(&mat) {
+		left := v.notReached(list, targets, ordinal)
+		hit := len(left) < len(targets)
+		targets = left
+		if !hit && taker == nil || !capture.Retrieve(&mat) || !within(mat, l) {
 			continue
 		}
-		if err := v.keep(mat, at-v.first, l, out); err != nil {
-			return err
+		if taker != nil {
+			if err := taker.take(mat, turnOf(v.stream), l.StretchSide, out); err != nil {
+				return err
+			}
+		}
+		if hit {
+			if err := v.keep(mat, v.packets[ordinal].at-v.first, l, out); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
+}
+
+// notPassed are the targets without those of pieces before that of a picture: they
+// could not be decoded.
+func notPassed(list []piece, targets []target, ordinal int) []target {
+	part := pieceOf(list, ordinal)
+	for len(targets) > 0 && pieceOf(list, targets[0].packet) < part {
+		targets = targets[1:]
+	}
+	return targets
+}
+
+// notReached are the targets without those that a picture of their piece stands for:
+// it is theirs, or the next one shown.
+func (v *video) notReached(list []piece, targets []target, ordinal int) []target {
+	part, at := pieceOf(list, ordinal), v.packets[ordinal].at
+	for len(targets) > 0 && pieceOf(list, targets[0].packet) == part && targets[0].at <= at {
+		targets = targets[1:]
+	}
+	return targets
 }
 
 // openClip has OpenCV read a clip.
@@ -206,11 +246,14 @@ func grab(capture *gocv.VideoCapture, list []piece) int {
 	return ordinalOf(list, max(int(math.Round(capture.Get(gocv.VideoCapturePosMsec)/clipTick)), 0))
 }
 
+// within says whether there is a picture, within the limit. Its size was checked at the
+// start: what changes it later is damage.
+func within(mat gocv.Mat, l preprocess.Limits) bool {
+	return !mat.Empty() && int64(mat.Cols())*int64(mat.Rows()) <= l.Pixels
+}
+
 // keep turns a picture upright and writes it to out.
 func (v *video) keep(mat gocv.Mat, at time.Duration, l preprocess.Limits, out *Arena) error {
-	if mat.Empty() || int64(mat.Cols())*int64(mat.Rows()) > l.Pixels {
-		return nil // the size was checked at the start: what changes it later is damage
-	}
 	if turn := turnOf(v.stream); turn != asStored {
 		turned, err := upright(mat.Clone(), turn) // which takes it over
 		if err != nil {

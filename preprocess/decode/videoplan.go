@@ -12,6 +12,7 @@ type packet struct {
 	at     time.Duration // when it is shown, as far as the file says
 	key    bool          // decodes without those before it
 	hidden bool          // decoded but not shown
+	empty  bool          // holds no picture that is shown, by its own account
 }
 
 // target is a picture to be taken.

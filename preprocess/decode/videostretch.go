@@ -1,0 +1,136 @@
+package decode
+
+import (
+	"cmp"
+	"slices"
+)
+
+// stretch is consecutive pictures to be taken.
+type stretch struct {
+	packets []int // ordinals, in the order in which they are shown
+	piece         // what is decoded for them
+}
+
+// maxLeading is how many groups of pictures a stretch may begin before the key frame
+// that its first packet follows: what is shown before a key frame but comes after it
+// rests on the group before, too.
+const maxLeading = 2
+
+// planStretches chooses up to n stretches of so many consecutive shown packets, one
+// from each n-th of all that are shown, so that none overlap: fewer where there are
+// fewer packets. No more than budget packets are decoded for all of them; a part in
+// which none is affordable is left out. The stretches are in order of time.
+func planStretches(packets []packet, n, frames, budget int) []stretch {
+	if n < 1 {
+		return nil
+	}
+	shown := slices.DeleteFunc(showOrder(packets), func(p int) bool { return packets[p].empty })
+	n = min(n, len(shown)/frames, budget/(frames+reorderTail))
+	keys := keysBefore(packets)
+	var list []stretch
+	for i := range n {
+		part := shown[i*len(shown)/n : (i+1)*len(shown)/n]
+		s := placeStretch(packets, keys, part, frames, func(s stretch) bool { return newTo(list, s.piece) <= budget/(n-i) })
+		if s.packets != nil {
+			budget -= newTo(list, s.piece)
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+// keysBefore is keyBefore of each packet.
+func keysBefore(packets []packet) []int {
+	keys := make([]int, len(packets))
+	for i := 1; i < len(packets); i++ {
+		if keys[i] = keys[i-1]; packets[i].key {
+			keys[i] = i
+		}
+	}
+	return keys
+}
+
+// placeStretch finds the stretch of a part: at the key frame that is nearest to where
+// the stretch would be in the middle, for which nothing else need be decoded, or else
+// in the middle, or before it, as soon as it is affordable. It has no packets where
+// none is.
+func placeStretch(packets []packet, keys, part []int, frames int, affordable func(stretch) bool) stretch {
+	middle, best := (len(part)-frames)/2, -1
+	apart := func(i int) int { return max(i-middle, middle-i) }
+	for i, p := range part[:len(part)-frames+1] {
+		opening := p == 0 // often black
+		if packets[p].key && !opening && (best < 0 || apart(i) < apart(best)) {
+			best = i
+		}
+	}
+	if best >= 0 {
+		if s, ok := cutStretch(packets, keys, part[best:best+frames]); ok && affordable(s) {
+			return s
+		}
+	}
+	for i := middle; i >= 0; i-- {
+		if s, ok := cutStretch(packets, keys, part[i:i+frames]); ok && affordable(s) {
+			return s
+		}
+	}
+	return stretch{}
+}
+
+// cutStretch is the stretch of some packets. It is not ok where something is missing
+// between them, or the key frame that they rest on is not to be found.
+func cutStretch(packets []packet, keys, shown []int) (s stretch, ok bool) {
+	first, last := slices.Min(shown), slices.Max(shown)
+	if !whole(packets, shown, first, last) {
+		return stretch{}, false
+	}
+	from := keys[first]
+	for range maxLeading {
+		if from == 0 || packets[from].at <= packets[shown[0]].at {
+			return stretch{packets: shown, piece: piece{from, last + 1}}, true
+		}
+		from = keys[from-1]
+	}
+	return stretch{}, false
+}
+
+// whole says whether no other picture belongs between some that are shown, of which
+// the first and the last in the file are given: one that is hidden, for it is damaged,
+// would leave a jump. What is shown one after the other lies close together.
+func whole(packets []packet, shown []int, first, last int) bool {
+	if last-first >= 4*len(shown)+reorderTail {
+		return false
+	}
+	begin, end := packets[shown[0]].at, packets[shown[len(shown)-1]].at
+	return !slices.ContainsFunc(packets[first:last+1], func(p packet) bool { return p.hidden && p.at > begin && p.at < end })
+}
+
+// newTo is how many packets of a piece are not decoded for the last of the stretches
+// anyway.
+func newTo(list []stretch, p piece) int {
+	if n := len(list); n > 0 && p.from >= list[n-1].from {
+		p.from = max(p.from, list[n-1].to)
+	}
+	return max(p.to-p.from, 0)
+}
+
+// withStretches are the pieces, and those of stretches, in order, each packet at most
+// once.
+func withStretches(list []piece, stretches []stretch) []piece {
+	if len(stretches) == 0 {
+		return list
+	}
+	all := slices.Clone(list)
+	for _, s := range stretches {
+		all = append(all, s.piece)
+	}
+	slices.SortFunc(all, func(a, b piece) int { return cmp.Compare(a.from, b.from) })
+	joined := all[:1]
+	for _, p := range all[1:] {
+		if last := &joined[len(joined)-1]; p.from < last.to {
+			last.to = max(last.to, p.to)
+			continue
+		}
+		joined = append(joined, p)
+	}
+	return joined
+}
