@@ -29,16 +29,18 @@ type Parts struct {
 // Synchronous calls, jobs and the command line all go through it. It is safe for
 // concurrent use.
 type Detector struct {
-	parts  Parts
-	opts   DetectorOptions
-	judges map[models.Task][]models.Card
-	finder models.Card    // of faces
-	fusion *models.Fusion // nil: none
-	gate   *gate
+	parts   Parts
+	opts    DetectorOptions
+	judges  map[models.Task][]models.Card
+	stretch int            // frames that the models of motion are shown at a time; 0 without one
+	finder  models.Card    // of faces
+	fusion  *models.Fusion // nil: none
+	gate    *gate
 }
 
 // NewDetector checks that every task has a model, unless it is optional: no score is
-// invented for a task without one. Of several models that find faces the last is used.
+// invented for a task without one. Those of motion must agree on how many frames they are
+// shown. Of several models that find faces the last is used.
 func NewDetector(parts Parts, opts DetectorOptions) (*Detector, error) {
 	if err := opts.Validate(); err != nil {
 		return nil, err
@@ -52,9 +54,13 @@ func NewDetector(parts Parts, opts DetectorOptions) (*Detector, error) {
 			return nil, fmt.Errorf("no model of the task %s is loaded; add one with --models DIR", t)
 		}
 	}
+	stretch, err := models.StretchFrames(parts.Cards)
+	if err != nil {
+		return nil, err
+	}
 	finders := judges[models.FaceDetection]
 	finder := finders[len(finders)-1] // an operator's, rather than the built-in one
-	return &Detector{parts: parts, opts: opts, judges: judges, finder: finder, fusion: usableFusion(parts.Fusion, parts.Cards), gate: newGate(opts)}, nil
+	return &Detector{parts: parts, opts: opts, judges: judges, stretch: stretch, finder: finder, fusion: usableFusion(parts.Fusion, parts.Cards), gate: newGate(opts)}, nil
 }
 
 // Detect judges one file. Its errors are *preprocess.Error when the file is at

@@ -75,6 +75,9 @@ func card(task models.Task) models.Card {
 	if task == models.FaceDetection {
 		c.Detection = &models.Detection{Threshold: .5, Overlap: .4}
 	}
+	if task == models.FaceMotion {
+		c.Input.Shape, c.Preprocessing.Frames = []int64{-1, 3, 8, 8, 3}, 3
+	}
 	if task == models.SpeechSynthesis {
 		c.Input = models.Tensor{Type: "float32", Shape: []int64{-1, 16}}
 	}
@@ -86,20 +89,26 @@ func needed() []models.Task { return slices.DeleteFunc(models.Tasks(), models.Ta
 
 func newTestDetector(t *testing.T, media *preprocess.Media, boxes []float32) *Detector {
 	t.Helper()
+	return detectorOf(t, media, needed(), func(rows meanRunner) Runner { return finder{rows, boxes} })
+}
+
+// detectorOf has models of some tasks, of which find makes the one that finds faces.
+func detectorOf(t *testing.T, media *preprocess.Media, tasks []models.Task, find func(meanRunner) Runner) *Detector {
+	t.Helper()
 	e, cards := Executor{}, []models.Card{}
-	for _, task := range needed() {
+	for _, task := range tasks {
 		c := card(task)
 		rows := make(meanRunner, 4)
 		for i := range rows {
 			if c.Input.Type == "uint8" {
-				rows[i].U8 = make([]byte, 8*8*3)
+				rows[i].U8 = make([]byte, c.Input.RowLen())
 			} else {
-				rows[i].F32 = make([]float32, 16)
+				rows[i].F32 = make([]float32, c.Input.RowLen())
 			}
 		}
 		e[c.Name], cards = rows, append(cards, c)
 	}
-	e[string(models.FaceDetection)] = finder{e[string(models.FaceDetection)].(meanRunner), boxes}
+	e[string(models.FaceDetection)] = find(e[string(models.FaceDetection)].(meanRunner))
 	s, err := NewScheduler(DefaultSchedulerOptions(), []Executor{e})
 	if err != nil {
 		t.Fatal(err)

@@ -11,23 +11,31 @@ import (
 	"deepfaked/preprocess"
 )
 
-// faces has the model that finds faces look at all frames.
+// faces has the model that finds faces look at all frames: at once where they fill as
+// much of its input, which those of a video do whose size does not change.
 func (d *Detector) faces(ctx context.Context, req Request, frames []preprocess.Frame) ([][]image.Rectangle, error) {
 	side := int(d.finder.Input.Shape[1])
 	views, err := look(frames, side)
 	if err != nil || len(views) == 0 {
 		return nil, err
 	}
-	output, err := d.parts.Scheduler.Run(ctx, Work{
-		Model: d.finder.Name, Rows: len(views), Account: req.Account, Priority: req.Priority, Extent: views[0].Extent(),
-		Fill: func(i int, dst models.Row) { views[i].Fill(dst.U8, side) },
-	})
-	if err != nil {
-		return nil, err
-	}
-	found, each := make([][]image.Rectangle, len(views)), len(output)/len(views)
+	alike := map[int][]int{}
 	for i, v := range views {
-		found[i] = v.Boxes(output[i*each:(i+1)*each], *d.finder.Detection, d.opts.Faces)
+		alike[v.Extent()] = append(alike[v.Extent()], i)
+	}
+	found := make([][]image.Rectangle, len(views))
+	for extent, some := range alike {
+		output, err := d.parts.Scheduler.Run(ctx, Work{
+			Model: d.finder.Name, Rows: len(some), Account: req.Account, Priority: req.Priority, Extent: extent,
+			Fill: func(i int, dst models.Row) { views[some[i]].Fill(dst.U8, side) },
+		})
+		if err != nil {
+			return nil, err
+		}
+		each := len(output) / len(some)
+		for i, v := range some {
+			found[v] = views[v].Boxes(output[i*each:(i+1)*each], *d.finder.Detection, d.opts.Faces)
+		}
 	}
 	return found, nil
 }

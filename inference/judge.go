@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"image"
+	"slices"
 
 	"golang.org/x/sync/errgroup"
 
@@ -11,12 +12,14 @@ import (
 	"deepfaked/preprocess"
 )
 
-// piece is what one task judges at a time: a frame, a face or a window.
+// piece is what one task judges at a time: a frame, a face, a face in a stretch or a
+// window.
 type piece struct {
-	frame   int // index into the media's frames, or of the window
+	frame   int // index into the media's frames, or of the stretch or the window
 	seconds float64
-	box     image.Rectangle // of a face
-	logOdds float64         // calibrated, once judged
+	box     image.Rectangle   // of a face, in the canonical frame
+	track   []image.Rectangle // of a face in each frame of a stretch, in pixels of these
+	logOdds float64           // calibrated, once judged
 }
 
 // finding is what one task says of the whole file.
@@ -41,9 +44,14 @@ func (f finding) report() Finding {
 	return out
 }
 
+// judging are the tasks that the loaded models judge.
+func (d *Detector) judging() []models.Task {
+	return slices.DeleteFunc(models.Tasks(), func(t models.Task) bool { return t == models.FaceDetection || len(d.judges[t]) == 0 })
+}
+
 // judge runs every task that has something to judge, side by side.
 func (d *Detector) judge(ctx context.Context, req Request, media *preprocess.Media, sound *hearing) ([]finding, error) {
-	tasks := []models.Task{models.ImageSynthesis, models.FaceManipulation, models.SpeechSynthesis}
+	tasks := d.judging()
 	found := make([]finding, len(tasks))
 	g, ctx := errgroup.WithContext(ctx)
 	for i, t := range tasks {
@@ -67,8 +75,8 @@ func (d *Detector) judge(ctx context.Context, req Request, media *preprocess.Med
 }
 
 // judgeTask judges the pieces of one task with each of its models and pools
-// them: over the models of the task, then over the faces of a frame, then over
-// time.
+// them: over the models of the task, then over the faces of a frame or stretch, then
+// over time.
 func (d *Detector) judgeTask(ctx context.Context, req Request, media *preprocess.Media, sound *hearing, t models.Task) (finding, error) {
 	pieces, err := d.pieces(ctx, req, media, t)
 	f := finding{task: t, pieces: pieces, claim: claim{prior: logit(d.opts.Prior)}}
@@ -97,7 +105,7 @@ func (d *Detector) judgeTask(ctx context.Context, req Request, media *preprocess
 	return f, nil
 }
 
-// look has a model judge pieces of frames and returns an output for each.
+// look has a model judge pieces of frames or stretches and returns an output for each.
 func (d *Detector) look(ctx context.Context, req Request, media *preprocess.Media, c models.Card, pieces []piece) ([]float64, error) {
 	w := d.work(media, c, pieces)
 	w.work.Account, w.work.Priority = req.Account, req.Priority
@@ -108,7 +116,7 @@ func (d *Detector) look(ctx context.Context, req Request, media *preprocess.Medi
 	return w.pool(logits), nil
 }
 
-// overTime pools the pieces of each frame and then the frames.
+// overTime pools the pieces of each frame, or stretch, and then these.
 func overTime(pieces []piece) float64 {
 	var frames, same []float64
 	for i, p := range pieces {
@@ -139,6 +147,8 @@ func (d *Detector) pieces(ctx context.Context, req Request, media *preprocess.Me
 				out = append(out, piece{frame: i, seconds: media.Frames[i].At.Seconds(), box: box})
 			}
 		}
+	case models.FaceMotion:
+		return d.motions(ctx, req, media)
 	default:
 		for i, f := range media.Frames {
 			out = append(out, piece{frame: i, seconds: f.At.Seconds()})

@@ -96,10 +96,10 @@ type Finding struct {
 	Pieces          []Piece `json:"pieces"`
 }
 
-// Piece is a frame, a face or a window of sound.
+// Piece is a frame, a face, a face in a stretch of frames or a window of sound.
 type Piece struct {
-	AtSeconds       float64 `json:"at_seconds"`
-	Box             []int   `json:"box,omitempty"` // x, y, width, height of a face in the canonical frame
+	AtSeconds       float64 `json:"at_seconds"`    // of the first frame of a stretch
+	Box             []int   `json:"box,omitempty"` // x, y, width, height of a face in the canonical frame, the middle one of a stretch
 	ProbabilityFake float64 `json:"probability_fake"`
 }
 

@@ -6,7 +6,7 @@ import (
 	"deepfaked/preprocess"
 )
 
-// rowsOf is the work of one model on the pieces of a file's frames: several rows
+// rowsOf is the work of one model on the pieces of a file's frames or stretches: several rows
 // may belong to a piece.
 type rowsOf struct {
 	work  Work
@@ -35,9 +35,12 @@ func (r rowsOf) pool(logits []float32) []float64 {
 func (d *Detector) work(media *preprocess.Media, c models.Card, pieces []piece) rowsOf {
 	r := rowsOf{count: len(pieces)}
 	var fill func(int, models.Row)
-	if c.Task == models.FaceManipulation {
+	switch c.Task {
+	case models.FaceManipulation:
 		fill = r.crops(media, c, pieces)
-	} else {
+	case models.FaceMotion:
+		fill = r.motions(media, c, pieces)
+	default:
 		fill = r.tiles(media, c, pieces)
 	}
 	r.work = Work{Model: c.Name, Rows: len(r.owner), Fill: fill}
