@@ -86,6 +86,12 @@ func openEngine(ctx context.Context, cfg config.Config, logger *slog.Logger, tak
 	if take.measure && environment.Provider() == ort.CPU {
 		preferRuns(logger)
 	}
+	for _, m := range loaded {
+		e.cards = append(e.cards, m.Card)
+	}
+	if cfg.Limits, err = withStretches(cfg.Limits, e.cards); err != nil {
+		return nil, err
+	}
 	decoders := children(cfg, environment)
 	pool, err := openPool(cfg, decoders, logger, take.watch)
 	if err != nil {
@@ -93,9 +99,6 @@ func openEngine(ctx context.Context, cfg config.Config, logger *slog.Logger, tak
 	}
 	e.onClose(pool.Close)
 	e.provider = string(environment.Provider())
-	for _, m := range loaded {
-		e.cards = append(e.cards, m.Card)
-	}
 	fusion, err := models.BuiltinFusion()
 	if err != nil {
 		return nil, err

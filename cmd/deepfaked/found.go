@@ -72,6 +72,7 @@ func scan(dir string) []models.Found {
 // working here.
 func checkTogether(cfg config.Config, found []models.Found) {
 	folders := map[string]string{}
+	var cards []models.Card // that get on with each other
 	for i, f := range found {
 		if f.Err != nil {
 			continue
@@ -82,7 +83,19 @@ func checkTogether(cfg config.Config, found []models.Found) {
 			found[i].Err = fmt.Errorf("two models are called %s (%s; %s): a name must be unique; rename one on its card or take its folder away", name, other, f.Folder)
 		}
 		folders[name] = f.Folder
+		if found[i].Err == nil {
+			cards, found[i].Err = joined(cards, f.Model.Card)
+		}
 	}
+}
+
+// joined adds a card to others, unless its model can't be shown what theirs are.
+func joined(cards []models.Card, card models.Card) ([]models.Card, error) {
+	more := append(cards, card)
+	if _, err := models.StretchFrames(more); err != nil {
+		return cards, err
+	}
+	return more, nil
 }
 
 // suits refuses a model that the decoder does not cut the right windows for.

@@ -87,12 +87,27 @@ func admissible(cfg config.Config, m *models.Model) (note string, err error) {
 	if err != nil {
 		return "", err
 	}
+	if err := agrees(beside, m.Card); err != nil {
+		return "", err
+	}
 	env, err := openRuntime(cfg, len(beside)+1, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return "", err
 	}
 	defer func() { _ = env.Close() }()
 	return verifyAll(env, m, cfg.Inference.Precision)
+}
+
+// agrees says whether a model gets on with those that it would be loaded beside.
+func agrees(beside []models.Found, card models.Card) (err error) {
+	var cards []models.Card
+	for _, f := range beside {
+		if f.Model != nil {
+			cards = append(cards, f.Model.Card)
+		}
+	}
+	_, err = joined(cards, card)
+	return err
 }
 
 // others are the models that the service would load beside one that is added under the
