@@ -89,11 +89,8 @@ func openEngine(ctx context.Context, cfg config.Config, logger *slog.Logger, tak
 	for _, m := range loaded {
 		e.cards = append(e.cards, m.Card)
 	}
-	if cfg.Limits, err = withStretches(cfg.Limits, e.cards); err != nil {
-		return nil, err
-	}
 	decoders := children(cfg, environment)
-	pool, err := openPool(cfg, decoders, logger, take.watch)
+	pool, err := openPool(cfg, e.cards, decoders, logger, take.watch)
 	if err != nil {
 		return nil, err
 	}
@@ -253,12 +250,17 @@ func children(cfg config.Config, env *ort.Environment) int {
 	return ort.Cores()
 }
 
-func openPool(cfg config.Config, decoders int, logger *slog.Logger, watch *metrics.Metrics) (*preprocess.Pool, error) {
+// openPool starts decoders of what the models are shown.
+func openPool(cfg config.Config, cards []models.Card, decoders int, logger *slog.Logger, watch *metrics.Metrics) (*preprocess.Pool, error) {
+	limits, err := withStretches(cfg.Limits, cards)
+	if err != nil {
+		return nil, err
+	}
 	opts := preprocess.DefaultPoolOptions()
-	opts.Limits, opts.Children, opts.Command = cfg.Limits, decoders, []string{sandbox.Self, "decode"}
+	opts.Limits, opts.Children, opts.Command = limits, decoders, []string{sandbox.Self, "decode"}
 	opts.Timeout, opts.MemoryBytes, opts.Logger = cfg.Decoder.Timeout, uint64(max(cfg.Decoder.Memory, 0)), logger
 	opts.CPUSeconds = uint64(max(cfg.Decoder.Timeout, 0)/time.Second) + 1
-	opts.OutputBytes = max(opts.OutputBytes, cfg.Limits.OutputBytes())
+	opts.OutputBytes = max(opts.OutputBytes, limits.OutputBytes())
 	opts.UploadBytes = int64(cfg.Upload.Size)
 	if watch != nil {
 		opts.Observer = watch

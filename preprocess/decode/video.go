@@ -108,8 +108,7 @@ func (v *video) Frames(src Source, out *Arena) error {
 	}
 	area := max(int(v.stream.codecpar.width)*int(v.stream.codecpar.height), 1)
 	targets := planFrames(v.packets, src.Limits.Frames, max(v.pixels/area, src.Limits.Frames))
-	reels, stretches := v.reels(src.Limits, area)
-	list := withStretches(pieces(v.packets, targets), stretches)
+	reels, list := v.reels(pieces(v.packets, targets), src.Limits, area)
 	if len(list) == 0 {
 		return nil
 	}

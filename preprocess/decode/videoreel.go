@@ -21,24 +21,25 @@ type reel struct {
 	next int    // of the stretch's packets; beyond its end once one is missing
 }
 
-// Bounds of the work on the stretches of one video, beside what is decoded for single
+// Bounds of what is decoded for the stretches of one video, beside what is for single
 // pictures: three seconds of H.264, and less where pictures are small.
 const (
 	stretchPixels  = 1_250_000_000
 	stretchPackets = 4096
 )
 
-// reels plans the stretches of a video whose pictures have so many pixels.
-func (v *video) reels(l preprocess.Limits, area int) ([]*reel, []stretch) {
-	stretches := planStretches(v.packets, l.Stretches, l.StretchFrames, min(v.stretchPixels/area, stretchPackets))
-	list := make([]*reel, len(stretches))
+// reels plans the stretches of a video whose pictures have so many pixels. It returns
+// what is to be decoded, for them and what list says.
+func (v *video) reels(list []piece, l preprocess.Limits, area int) ([]*reel, []piece) {
+	stretches, all := planStretches(v.packets, list, l.Stretches, l.StretchFrames, min(v.stretchPixels/area, stretchPackets))
+	reels := make([]*reel, len(stretches))
 	for i, s := range stretches {
-		list[i] = &reel{stretch: s}
+		reels[i] = &reel{stretch: s}
 		for _, p := range s.packets {
-			list[i].at = append(list[i].at, v.packets[p].at-v.first)
+			reels[i].at = append(reels[i].at, v.packets[p].at-v.first)
 		}
 	}
-	return list, stretches
+	return reels, all
 }
 
 // due is the reel that takes a picture, by its packet; nil where none does. A reel

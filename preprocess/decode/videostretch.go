@@ -18,25 +18,43 @@ const maxLeading = 2
 
 // planStretches chooses up to n stretches of so many consecutive shown packets, one
 // from each n-th of all that are shown, so that none overlap: fewer where there are
-// fewer packets. No more than budget packets are decoded for all of them; a part in
-// which none is affordable is left out. The stretches are in order of time.
-func planStretches(packets []packet, n, frames, budget int) []stretch {
+// fewer packets. list is what is decoded anyway; no more than budget packets are beside
+// that, and a part in which no stretch is affordable is left out. It returns the
+// stretches, in order of time, and all that is decoded.
+func planStretches(packets []packet, list []piece, n, frames, budget int) ([]stretch, []piece) {
 	if n < 1 {
-		return nil
+		return nil, list
 	}
 	shown := slices.DeleteFunc(showOrder(packets), func(p int) bool { return packets[p].empty })
-	n = min(n, len(shown)/frames, budget/(frames+reorderTail))
+	n = min(n, len(shown)/frames)
 	keys := keysBefore(packets)
-	var list []stretch
+	var stretches []stretch
 	for i := range n {
 		part := shown[i*len(shown)/n : (i+1)*len(shown)/n]
-		s := placeStretch(packets, keys, part, frames, func(s stretch) bool { return newTo(list, s.piece) <= budget/(n-i) })
+		known := decodedBefore(list, len(packets))
+		cost := func(s stretch) int { return s.to - s.from - (known[s.to] - known[s.from]) }
+		s := placeStretch(packets, keys, part, frames, func(s stretch) bool { return cost(s) <= budget/(n-i) })
 		if s.packets != nil {
-			budget -= newTo(list, s.piece)
-			list = append(list, s)
+			budget -= cost(s)
+			stretches, list = append(stretches, s), withPiece(list, s.piece)
 		}
 	}
-	return list
+	return stretches, list
+}
+
+// decodedBefore is how many packets before each of count, and before the end, are in
+// pieces.
+func decodedBefore(list []piece, count int) []int {
+	before := make([]int, count+1)
+	for _, p := range list {
+		for i := p.from; i < p.to; i++ {
+			before[i+1] = 1
+		}
+	}
+	for i := range count {
+		before[i+1] += before[i]
+	}
+	return before
 }
 
 // keysBefore is keyBefore of each packet.
@@ -104,25 +122,9 @@ func whole(packets []packet, shown []int, first, last int) bool {
 	return !slices.ContainsFunc(packets[first:last+1], func(p packet) bool { return p.hidden && p.at > begin && p.at < end })
 }
 
-// newTo is how many packets of a piece are not decoded for the last of the stretches
-// anyway.
-func newTo(list []stretch, p piece) int {
-	if n := len(list); n > 0 && p.from >= list[n-1].from {
-		p.from = max(p.from, list[n-1].to)
-	}
-	return max(p.to-p.from, 0)
-}
-
-// withStretches are the pieces, and those of stretches, in order, each packet at most
-// once.
-func withStretches(list []piece, stretches []stretch) []piece {
-	if len(stretches) == 0 {
-		return list
-	}
-	all := slices.Clone(list)
-	for _, s := range stretches {
-		all = append(all, s.piece)
-	}
+// withPiece are the pieces and another one, in order, each packet at most once.
+func withPiece(list []piece, other piece) []piece {
+	all := append(slices.Clone(list), other)
 	slices.SortFunc(all, func(a, b piece) int { return cmp.Compare(a.from, b.from) })
 	joined := all[:1]
 	for _, p := range all[1:] {

@@ -7,20 +7,17 @@ import (
 	"time"
 )
 
-// wantStretches holds what every plan of stretches promises.
-func wantStretches(t *testing.T, packets []packet, list []stretch, n, frames, budget int) {
+// wantStretches holds what every plan of stretches promises, beside the pieces of
+// single pictures.
+func wantStretches(t *testing.T, packets []packet, single []piece, n, frames, budget int) []stretch {
 	t.Helper()
-	if len(list) > n {
-		t.Fatalf("%d stretches, want %d at most", len(list), n)
+	stretches, list := planStretches(packets, single, n, frames, budget)
+	if len(stretches) > n {
+		t.Fatalf("%d stretches, want %d at most", len(stretches), n)
 	}
-	var shown []int
-	for _, p := range showOrder(packets) {
-		if !packets[p].empty {
-			shown = append(shown, p)
-		}
-	}
-	end, targets := 0, planFrames(packets, 16, 1<<20)
-	for i, s := range list {
+	shown := slices.DeleteFunc(showOrder(packets), func(p int) bool { return packets[p].empty })
+	end := 0
+	for i, s := range stretches {
 		at := slices.Index(shown, s.packets[0])
 		if len(s.packets) != frames || at < end || !slices.Equal(s.packets, shown[at:at+frames]) {
 			t.Errorf("stretch %d is of packets %v, from %d of what is shown on, after %d", i, s.packets, at, end)
@@ -30,33 +27,34 @@ func wantStretches(t *testing.T, packets []packet, list []stretch, n, frames, bu
 			t.Errorf("for stretch %v the piece %v is decoded", s.packets, s.piece)
 		}
 	}
-	cost := 0
-	for _, p := range withStretches(nil, list) {
-		cost += p.to - p.from
+	if more := wantJoined(t, packets, single, stretches, list); more > max(budget, 0) {
+		t.Errorf("%d more packets are decoded, %d are allowed", more, budget)
 	}
-	if cost > max(budget, 0) {
-		t.Errorf("%d packets are decoded, %d are allowed", cost, budget)
-	}
-	wantJoined(t, packets, pieces(packets, targets), list)
+	return stretches
 }
 
 // wantJoined checks that pieces are in order, and hold what those of single pictures
-// and those of stretches do, and nothing else.
-func wantJoined(t *testing.T, packets []packet, list []piece, stretches []stretch) {
+// and those of stretches do, and nothing else. It returns how many packets are in them
+// for the stretches alone.
+func wantJoined(t *testing.T, packets []packet, single []piece, stretches []stretch, list []piece) (more int) {
 	t.Helper()
 	in := make([]bool, len(packets))
-	for _, p := range list {
+	mark := func(p piece) (marked int) {
 		for i := p.from; i < p.to; i++ {
-			in[i] = true
+			if !in[i] {
+				in[i], marked = true, marked+1
+			}
 		}
+		return marked
+	}
+	for _, p := range single {
+		mark(p)
 	}
 	for _, s := range stretches {
-		for i := s.from; i < s.to; i++ {
-			in[i] = true
-		}
+		more += mark(s.piece)
 	}
 	end := 0
-	for _, p := range withStretches(list, stretches) {
+	for _, p := range list {
 		if p.from < end || p.to <= p.from {
 			t.Errorf("piece %v after %d", p, end)
 		}
@@ -70,6 +68,7 @@ func wantJoined(t *testing.T, packets []packet, list []piece, stretches []stretc
 	if slices.Contains(in, true) {
 		t.Error("what is wanted is not decoded")
 	}
+	return more
 }
 
 // open is a stream of n packets with an open group every gop: two of them are shown
@@ -105,8 +104,9 @@ func TestPlanOfStretches(t *testing.T) {
 		"little to spend":        {regular(240, 240), 30, 200, [][3]int{{15, 0, 45}, {66, 0, 96}}},
 		"beyond what is left":    {regular(2400, 2400), 30, 400, [][3]int{{70, 0, 100}}},
 		"key frames all the way": {regular(2400, 100), 30, 190, [][3]int{{300, 300, 330}, {900, 900, 930}, {1500, 1500, 1530}, {2100, 2100, 2130}}},
-		"for three":              {regular(240, 1), 30, 140, [][3]int{{25, 25, 55}, {105, 105, 135}, {185, 185, 215}}},
-		"for none":               {regular(240, 1), 30, 45, nil},
+		"just enough":            {regular(240, 1), 30, 120, [][3]int{{15, 15, 45}, {75, 75, 105}, {135, 135, 165}, {195, 195, 225}}},
+		"for one":                {regular(240, 1), 30, 45, [][3]int{{195, 195, 225}}},
+		"for none":               {regular(240, 1), 30, 29, nil},
 		"short":                  {regular(70, 1), 30, 4000, [][3]int{{2, 2, 32}, {37, 37, 67}}},
 		"just long enough":       {regular(30, 10), 30, 4000, [][3]int{{0, 0, 30}}},
 		"too short":              {regular(29, 1), 30, 4000, nil},
@@ -120,10 +120,8 @@ func TestPlanOfStretches(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			list := planStretches(tc.packets, 4, tc.frames, tc.budget)
-			wantStretches(t, tc.packets, list, 4, tc.frames, tc.budget)
 			var got [][3]int
-			for _, s := range list {
+			for _, s := range wantStretches(t, tc.packets, nil, 4, tc.frames, tc.budget) {
 				got = append(got, [3]int{s.packets[0], s.from, s.to})
 			}
 			if !slices.Equal(got, tc.want) {
@@ -163,8 +161,20 @@ func TestPlanWithoutStretches(t *testing.T) {
 	t.Parallel()
 	packets := regular(1000, 30)
 	list := pieces(packets, planFrames(packets, 16, 500))
-	if got := withStretches(list, planStretches(packets, 0, 0, 4000)); !slices.Equal(got, list) {
+	if stretches, got := planStretches(packets, list, 0, 0, 4000); !slices.Equal(got, list) || stretches != nil {
 		t.Errorf("%v is decoded, want %v", got, list)
+	}
+}
+
+// TestStretchesOfWhatIsDecodedAnyway cost nothing.
+func TestStretchesOfWhatIsDecodedAnyway(t *testing.T) {
+	t.Parallel()
+	packets := regular(1000, 1000)
+	if got := wantStretches(t, packets, []piece{{0, 500}}, 4, 30, 0); len(got) != 2 {
+		t.Errorf("stretches %v of 500 packets that are decoded", got)
+	}
+	if got := wantStretches(t, packets, []piece{{0, 500}}, 4, 30, 60); len(got) != 3 {
+		t.Errorf("stretches %v of 500 packets that are decoded and some more", got)
 	}
 }
 
@@ -180,6 +190,7 @@ func FuzzStretches(f *testing.F) {
 			at := time.Duration(len(packets))*40*time.Millisecond + time.Duration(int8(raw[1]))*time.Millisecond + time.Duration(raw[2])*time.Second
 			packets = append(packets, packet{at: at, key: raw[0]&1 != 0, hidden: raw[0]&2 != 0, empty: raw[0]&4 != 0})
 		}
-		wantStretches(t, packets, planStretches(packets, n, frames, budget), n, frames, budget)
+		wantStretches(t, packets, nil, n, frames, budget)
+		wantStretches(t, packets, pieces(packets, planFrames(packets, n+1, max(budget, n+1))), n, frames, budget)
 	})
 }
