@@ -171,17 +171,16 @@ func checkMargin(p Preprocessing) error {
 	return nil
 }
 
-// A motion is of two frames at least, and of no more than MaxFrames: the decoder keeps
-// all frames of a stretch in memory.
+// A motion is of two frames at least, and of few: a decoder keeps all of them in memory.
 const (
 	minFrames = 2
-	MaxFrames = 64
+	maxFrames = 64
 )
 
 func checkMotion(c *Card) error {
 	switch n := c.Preprocessing.Frames; {
-	case n < minFrames || n > MaxFrames:
-		return wrong("preprocessing.frames", "is %d, it must be between %d and %d", n, minFrames, MaxFrames)
+	case n < minFrames || n > maxFrames:
+		return wrong("preprocessing.frames", "is %d, it must be between %d and %d", n, minFrames, maxFrames)
 	case int64(n) != c.Input.Shape[1]:
 		return wrong("preprocessing.frames", "is %d, but a row of the input has %d", n, c.Input.Shape[1])
 	}

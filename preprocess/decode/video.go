@@ -147,8 +147,7 @@ func (v *video) spread() error {
 }
 
 // readClip decodes the clip from end to end and keeps the targets, and what the reels
-// take. Within a
-// piece, pictures come in the order they are shown in.
+// take. Within a piece, pictures come in the order they are shown in.
 func (v *video) readClip(clip *os.File, list []piece, targets []target, reels []*reel, l preprocess.Limits, out *Arena) error {
 	capture, err := openClip(clip)
 	if err != nil {

@@ -11,10 +11,10 @@ type stretch struct {
 	piece         // what is decoded for them
 }
 
-// maxLeading is how many groups of pictures a stretch may begin before the key frame
-// that its first packet follows: what is shown before a key frame but comes after it
-// rests on the group before, too.
-const maxLeading = 2
+// maxKeys is among how many key frames the one that a stretch rests on is looked for,
+// backwards: what is shown before a key frame but comes after it in the file rests on the
+// one before, too.
+const maxKeys = 2
 
 // planStretches chooses up to n stretches of so many consecutive shown packets, one
 // from each n-th of all that are shown, so that none overlap: fewer where there are
@@ -102,7 +102,7 @@ func cutStretch(packets []packet, keys, shown []int) (s stretch, ok bool) {
 		return stretch{}, false
 	}
 	from := keys[first]
-	for range maxLeading {
+	for range maxKeys {
 		if from == 0 || packets[from].at <= packets[shown[0]].at {
 			return stretch{packets: shown, piece: piece{from, last + 1}}, true
 		}
