@@ -58,12 +58,17 @@ def coded(frames, quality, wanted):
         return list(made.decode(video=0))[wanted].to_ndarray(format="rgb24")
 
 
-def shared(path, count, seconds=None):
-    """Up to count frames of a clip, or of so many seconds of it, after encoding it as it is shared, spread over it as those of the original are; none of a broken one."""
+def share(path, target, seconds=None):
+    """Encodes a clip, or so many seconds of it, as it is shared; of a broken one there is no target, or an empty one."""
     scale = f"scale=w='min({LONGEST},iw)':h='min({LONGEST},ih)':force_original_aspect_ratio=decrease:force_divisible_by=2"
     part = ["-t", str(seconds)] if seconds else []
+    command = ["ffmpeg", "-nostdin", "-v", "error", "-threads", "1", *part, "-i", str(path), "-an", "-vf", scale]
+    subprocess.run([*command, "-c:v", "libx264", "-preset", "fast", "-crf", "32", "-pix_fmt", "yuv420p", str(target)], check=False)
+
+
+def shared(path, count, seconds=None):
+    """Up to count frames of a clip, or of so many seconds of it, after encoding it as it is shared, spread over it as those of the original are; none of a broken one."""
     with tempfile.TemporaryDirectory() as folder:
         target = Path(folder, "clip.mp4")
-        command = ["ffmpeg", "-nostdin", "-v", "error", "-threads", "1", *part, "-i", str(path), "-an", "-vf", scale]
-        subprocess.run([*command, "-c:v", "libx264", "-preset", "fast", "-crf", "32", "-pix_fmt", "yuv420p", str(target)], check=False)
+        share(path, target, seconds)
         return gather.frames(target, count)
