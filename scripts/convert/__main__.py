@@ -8,7 +8,7 @@ import torch
 
 from convert import folder, yunet
 from convert.errors import ConversionError
-from convert.published import ALL, LEFT_OUT
+from convert.published import ALL
 
 
 FINDERS = {"yunet": yunet.to_folder}  # of faces: they judge nothing, so nothing is measured of them
@@ -23,8 +23,6 @@ def converter(name):
 
 def chosen(name):
     """The judge of that name."""
-    if name in LEFT_OUT:
-        raise ConversionError(LEFT_OUT[name])
     if name not in ALL:
         raise ConversionError(f"There is no detector called {name}; there are {', '.join([*ALL, *FINDERS])}.")
     return ALL[name]

@@ -42,7 +42,7 @@ def write(published, facts, folder, golden):
         "training": {
             "recipe": "scripts/convert", "seed": 0, "cpu_minutes": 0,
             "started_from": f"published weights, unchanged: {', '.join(published.files)} of {published.origin} ({published.licence})",
-            "sources": [published.source], "held_out_dropped": facts["held_out_dropped"],
+            "sources": list(published.sources), "held_out_dropped": facts["held_out_dropped"],
         },
         "licences": {"code": "Apache-2.0", "weights": published.licence, "data": published.data},
         "golden": {"pattern": "lcg", "output": round(golden, 6), "tolerance": GOLDEN_TOLERANCE},

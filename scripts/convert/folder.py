@@ -1,7 +1,22 @@
 """From published files to a model folder."""
 
+import shutil
+
 from convert import card, figures, graph
 from convert.errors import ConversionError
+
+
+def gathered(published, mirror, work):
+    """One folder of the published files: theirs in the mirror, or copies in the work folder where they lie in several there."""
+    if len(published.folders) == 1:
+        return mirror / published.folders[0]
+    target = work / f"{published.name}.published"
+    shutil.rmtree(target, ignore_errors=True)
+    target.mkdir(parents=True)
+    for path in (mirror / folder / name for folder in published.folders for name in published.files):
+        if path.is_file():
+            shutil.copy(path, target)
+    return target
 
 
 def to_graph(published, source, path):

@@ -1,8 +1,9 @@
 """Command line: python -m convert.measure --data DIR --weights DIR --work DIR [NAME ...], from scripts/.
 
-Judges the recordings or faces of the archives, but those that are held out or
-from the detector's own repository, and keeps figures, calibration and
-operating points in measured.json.
+Judges the recordings, faces or clips of the archives, but those that are held
+out or from the detector's own repository, and keeps figures, calibration and
+operating points in measured.json. The archives hold few clips: --more takes
+those that the training scripts gathered.
 """
 
 import argparse
@@ -14,9 +15,11 @@ import numpy as np
 import torch
 
 from convert import figures, folder, graph, media
-from convert.published import ALL, SPEECH
+from convert.published import ALL, FACES, MOTION, SPEECH
 
 SET = "{} of the training archives, none of them held out"
+JUDGED = {SPEECH: ("recordings", media.SPOKEN), FACES: ("faces", media.SEEN), MOTION: ("clips", media.MOVED)}
+GATHERED = "clips of gathered repositories and"
 
 
 def items(task, options):
@@ -24,6 +27,8 @@ def items(task, options):
     def make():
         if task == SPEECH:
             return media.spoken(options.data)
+        if task == MOTION:
+            return media.moved(options.data, options.work, options.weights, options.more)
         return media.seen(options.data, options.work, options.weights)
 
     return media.kept(options.work / f"{task}.pickle", make)
@@ -46,14 +51,18 @@ def upright(calibration):
     return {"method": "platt", "scale": 1e-3, "bias": 0.0}
 
 
-def facts(published, found, values, dropped):
+def judged(task, more):
+    """What the card calls the items of a task, and the conditions that they are judged under."""
+    kind, conditions = JUDGED[task]
+    return SET.format(GATHERED if task == MOTION and more else kind), conditions
+
+
+def facts(found, values, dropped, kind, conditions):
     """Everything the card says about figures."""
     media.trainer(".")
     from vision import figures as trainer
 
     fake, repository = [i.fake for i in found], [i.repository for i in found]
-    speech = published.task == SPEECH
-    conditions, kind = (media.SPOKEN, SET.format("recordings")) if speech else (media.SEEN, SET.format("faces"))
     both = fake * len(conditions), values.T.ravel(), repository * len(conditions)
     calibration = upright(trainer.calibrate(*both))
     genuine = np.array(fake) == 0
@@ -73,6 +82,7 @@ def arguments():
     parser.add_argument("--data", required=True, type=Path, help="folder of the archives and held-out.sha256")
     parser.add_argument("--weights", required=True, type=Path, help="folder of the published weights")
     parser.add_argument("--work", required=True, type=Path, help="folder for what is made on the way, which is never committed")
+    parser.add_argument("--more", type=Path, help="folder of the clips that scripts/train/gather left")
     parser.add_argument("--every", type=int, default=1, metavar="N", help="judge only every N-th item, where time is short")
     parser.add_argument("names", nargs="*", default=list(ALL), help="detectors; all of them if none is named")
     return parser.parse_args()
@@ -84,13 +94,13 @@ def main():
     torch.set_num_threads(1)
     for name in options.names:
         published = ALL[name]
-        source = options.weights / published.folder
+        source = folder.gathered(published, options.weights, options.work)
         found, dropped = items(published.task, options)
         print(f"{name}: {len(found)} items, {sum(i.fake for i in found)} of them fake", flush=True)
         _, runtime = folder.to_graph(published, source, options.work / f"{name}.onnx")
         found = [item for item in found[:: options.every] if item.repository != published.origin.split()[0]]
         values = media.kept(options.work / f"{name}.scores", lambda: scores(runtime, found))
-        own = {"files": figures.sums(published, source), **facts(published, found, values, dropped)}
+        own = {"files": figures.sums(published, source), **facts(found, values, dropped, *judged(published.task, options.more))}
         figures.FILE.write_text(json.dumps(figures.kept() | {name: own}, indent=2) + "\n")
         print(json.dumps(own["measured"] + [own["genuine_called_fake"], own["calibration"]]), flush=True)
 

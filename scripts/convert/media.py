@@ -1,8 +1,9 @@
-"""Real rows: windows of speech and crops of faces, found, cut and re-encoded by the training scripts."""
+"""Real rows: windows of speech, crops of faces and stretches of clips, found, cut and re-encoded by the training scripts."""
 
 import hashlib
 import pickle
 import sys
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,10 +13,11 @@ from convert.mesonet import SIDE
 from convert.published import MARGIN
 
 TRAIN = Path(__file__).resolve().parents[1] / "train"
-MOST = 8  # recordings of one repository and label: more would cost hours and count for nothing, repositories being resampled
+MOST = 8  # recordings or clips of one repository and label: more would cost hours and count for nothing, repositories being resampled
 WINDOWS = 2  # of a clip, at most: the published detectors take up to a second for one
 SPOKEN = ("clean", "MP3 64 kbit/s")
 SEEN = ("clean", "JPEG q60 at no more than 768 pixels")
+MOVED = ("clean", "H.264 CRF 32 at no more than 768 pixels")
 
 
 @dataclass
@@ -92,6 +94,49 @@ def seen(data, work, weights):
     return [Item(i.fake, i.repository, rows(i, pixels, own[0])) for i, pixels, own in found if own], dropped
 
 
+def clips_of(data, work, more=None):
+    """The clips that show a face to be judged, those gathered included, -> items, files dropped as held out."""
+    from vision import gather
+
+    gather.unpack(data, work, ("images2", "video"))
+    found = [i for i in gather.listed(work, ("images2", "video")) if i.label.startswith("face")]
+    for item in gather.collected(more, "face") if more else ():
+        item.label = "face_" + item.label
+        found.append(item)
+    files, dropped = gather.allowed([i for i in found if i.clip], Path(data, "held-out.sha256"))
+    return gather.ranked(files), dropped + (gather.held_out(more, "face") if more else 0)
+
+
+def few(files):
+    """At most MOST of each repository and label, of as many methods as there are."""
+    groups = {}
+    for item in sorted(files, key=lambda i: i.rank):
+        groups.setdefault((item.repository, item.fake), []).append(item)
+    return [item for own in groups.values() for item in own[:MOST]]
+
+
+def stretches_of(path, detector, cut):
+    """The rows of a clip under each condition."""
+    from convert import stretches
+    from vision import film
+
+    with tempfile.TemporaryDirectory() as scratch:
+        target = Path(scratch, "clip.mp4")
+        film.share(path, target)
+        return [stretches.rows(one, detector, cut) for one in (path, target)]
+
+
+def moved(data, work, weights, more=None):
+    """The clips with a face to be followed under each condition, -> items, files dropped as held out."""
+    trainer(".", "face")
+    import data as faces
+
+    files, dropped = clips_of(data, work, more)
+    detector = faces.YuNet(weights / faces.DETECTOR)
+    found = [(i, stretches_of(i.path, detector, faces.face_crop)) for i in few(files)]
+    return [Item(i.fake, i.repository, rows) for i, rows in found if all(len(part) for part in rows)], dropped
+
+
 def spread(items, count):
     """Half genuine, half fake, of as many repositories as there are; items are (fake, repository, anything)."""
     taken = []
@@ -128,3 +173,14 @@ def seen_rows(data, work, weights, count):
     found = faces.found(some, faces.YuNet(weights / faces.DETECTOR))
     crops = [(i.fake, i.repository, faces.face_crop(pixels, own[0], SIDE, MARGIN)) for i, pixels, own in found if own]
     return np.stack(spread(crops, count))
+
+
+def moved_rows(data, work, weights, count):
+    """Stretches of real clips, for comparing frameworks: uint8 count×frames×side×side×3."""
+    trainer(".", "face")
+    import data as faces
+    from convert import stretches
+
+    detector = faces.YuNet(weights / faces.DETECTOR)
+    clips = [(i, stretches.rows(i.path, detector, faces.face_crop)) for i in few(clips_of(data, work)[0])]
+    return np.stack(spread([(i.fake, i.repository, row) for i, rows in clips for row in rows], count))

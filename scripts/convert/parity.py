@@ -14,15 +14,15 @@ import onnxruntime
 import torch
 
 from convert import folder, graph, keras_reference, media
-from convert.published import ALL, SPEECH
+from convert.published import ALL, FACES, MOTION, SPEECH
 
 ROWS = 20
 HEADER = """# Parity of the converted detectors
 
-Written by `make convert-parity`: {rows} real rows of each kind (windows of speech, crops of faces), half of them genuine, of as
-many sources as there are. Each number is the largest difference of the logit between the framework and ONNX Runtime {runtime};
-{tolerance:.0e} is allowed. Where the framework is PyTorch, the network is this project's own, filled with the published weights;
-README.md says how it compares with its authors' code.
+Written by `make convert-parity`: {rows} real rows of each kind (windows of speech, crops of faces, stretches of clips), half of
+them genuine, of as many sources as there are. Each number is the largest difference of the logit between the framework and
+ONNX Runtime {runtime}; {tolerance:.0e} is allowed. Where the framework is PyTorch, the network is this project's own, filled with
+the published weights; README.md says how it compares with its authors' code.
 
 | detector | framework | logits, lowest and highest | batch 1 | batch {batch} |
 |---|---|---|---|---|
@@ -70,6 +70,13 @@ def compare(published, source, rows, path):
     return Compared(published.name, name, expected, one, four)
 
 
+def real_rows(task, data, weights, work):
+    """The rows that the detectors of a task are compared on."""
+    if task == SPEECH:
+        return media.spoken_rows(data, ROWS)
+    return {FACES: media.seen_rows, MOTION: media.moved_rows}[task](data, work, weights, ROWS)
+
+
 def table(data, weights, work, names=tuple(ALL)):
     """Compares the detectors of those names, one after the other."""
     work.mkdir(parents=True, exist_ok=True)
@@ -77,9 +84,8 @@ def table(data, weights, work, names=tuple(ALL)):
     for name in names:
         published = ALL[name]
         if published.task not in own:
-            speech = published.task == SPEECH
-            own[published.task] = media.spoken_rows(data, ROWS) if speech else media.seen_rows(data, work, weights, ROWS)
-        yield compare(published, weights / published.folder, own[published.task], work / f"{name}.onnx")
+            own[published.task] = real_rows(published.task, data, weights, work)
+        yield compare(published, folder.gathered(published, weights, work), own[published.task], work / f"{name}.onnx")
 
 
 def main():

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from convert import aasist, classnseg, mesonet, rawgat
+from convert import aasist, classnseg, landmarks, lrnet, mesonet, rawgat
 
 WINDOW = 64_000  # samples of a window, as the service cuts them
 MARGIN = 1.3  # side of a face crop over the longer side of the face
-SPEECH, FACES = "speech-synthesis", "face-manipulation"
+SPEECH, FACES, MOTION = "speech-synthesis", "face-manipulation", "face-motion"
 
 ASVSPOOF = {
     "name": "ASVspoof 2019 logical access, training part", "repository": "Edinburgh DataShare 10283/3336", "commit": "",
@@ -23,6 +23,14 @@ FACEFORENSICS = {
     "name": "FaceForensics, Face2Face (number of faces not stated)", "repository": "ondyari/FaceForensics", "commit": "",
     "licence": "FaceForensics terms of use, for research only", "real": 0, "fake": 0,
 }
+DEEPERFORENSICS = {
+    "name": "DeeperForensics-1.0, the recurrent networks (number of videos not stated)", "repository": "EndlessSora/DeeperForensics-1.0",
+    "commit": "", "licence": "DeeperForensics-1.0 terms of use, for non-commercial research", "real": 0, "fake": 0,
+}
+LABELLED = {
+    "name": "photographs of faces, the landmarks (about 35,000, which none of them judges)", "repository": "justadudewhohacks/face-api.js",
+    "commit": "", "licence": "not stated", "real": 0, "fake": 0,
+}
 
 
 @dataclass(frozen=True)
@@ -30,14 +38,14 @@ class Published:
     """One detector as its authors published it."""
 
     name: str
-    folder: str  # of its files among the published weights
+    folders: tuple[str, ...]  # of its files among the published weights
     files: tuple[str, ...]  # that conversion reads
     load: Callable[[Path], object]  # folder -> network from rows to log-odds of fake
     task: str
     origin: str  # repository and commit
     licence: str
     description: str
-    source: dict  # of the training media
+    sources: tuple[dict, ...]  # of the training media
     data: str  # their licence
 
     @property
@@ -50,27 +58,31 @@ class Published:
         """The input of the card."""
         if self.task == SPEECH:
             return {"name": "samples", "type": "float32", "shape": [-1, WINDOW]}
-        return {"name": "pixels", "type": "uint8", "shape": [-1, mesonet.SIDE, mesonet.SIDE, 3]}
+        picture = [lrnet.FRAMES, landmarks.SIDE, landmarks.SIDE, 3] if self.task == MOTION else [mesonet.SIDE, mesonet.SIDE, 3]
+        return {"name": "pixels", "type": "uint8", "shape": [-1, *picture]}
 
     @property
     def preprocessing(self):
         """What the card says about rows."""
-        return {"sample_rate": 16000, "window_samples": WINDOW} if self.task == SPEECH else {"margin": MARGIN}
+        return {
+            SPEECH: {"sample_rate": 16000, "window_samples": WINDOW}, FACES: {"margin": MARGIN},
+            MOTION: {"margin": landmarks.MARGIN, "frames": lrnet.FRAMES},
+        }[self.task]
 
 
 def heard(name, file, load, **more):
     """A detector of synthetic speech."""
     return Published(
-        name=name, load=partial(load, name=file, samples=WINDOW), task=SPEECH, licence="MIT", source=ASVSPOOF,
+        name=name, load=partial(load, name=file, samples=WINDOW), task=SPEECH, licence="MIT", sources=(ASVSPOOF,),
         data="Trained by its authors on ASVspoof 2019 (ODC-By 1.0), which is not part of this model.", **more,
     )
 
 
-def seen(name, folder, file, load, suffix, **more):
+def seen(name, folder, file, load, suffix, source, **more):
     """A detector of manipulated faces."""
     return Published(
-        name=name, folder=folder, files=(file + suffix,), load=partial(load, name=file), task=FACES,
-        data="Trained by its authors on third parties' videos, which are not part of this model.", **more,
+        name=name, folders=(folder,), files=(file + suffix,), load=partial(load, name=file), task=FACES,
+        sources=(source,), data="Trained by its authors on third parties' videos, which are not part of this model.", **more,
     )
 
 
@@ -87,19 +99,19 @@ ALL = {
     p.name: p
     for p in (
         heard(
-            "aasist", "AASIST", aasist.load, folder="aasist", files=("AASIST.pth", "AASIST.conf"),
+            "aasist", "AASIST", aasist.load, folders=("aasist",), files=("AASIST.pth", "AASIST.conf"),
             origin="clovaai/aasist at a04c9863f63d",
             description="AASIST (Jung et al., ICASSP 2022), published weights: judges one window of speech. "
             "Its authors report an equal error rate of 0.83 % on ASVspoof 2019, which says little about other recordings.",
         ),
         heard(
-            "aasist-l", "AASIST-L", aasist.load, folder="aasist", files=("AASIST-L.pth", "AASIST-L.conf"),
+            "aasist-l", "AASIST-L", aasist.load, folders=("aasist",), files=("AASIST-L.pth", "AASIST-L.conf"),
             origin="clovaai/aasist at a04c9863f63d",
             description="AASIST-L, the small AASIST (Jung et al., ICASSP 2022), published weights: judges one window of speech. "
             "Its authors report an equal error rate of 0.99 % on ASVspoof 2019, which says little about other recordings.",
         ),
         heard(
-            "rawgat-st", "RawGAT_ST_mul", rawgat.load, folder="rawgat_st", files=("RawGAT_ST_mul.pth",),
+            "rawgat-st", "RawGAT_ST_mul", rawgat.load, folders=("rawgat_st",), files=("RawGAT_ST_mul.pth",),
             origin="eurecom-asp/RawGAT-ST-antispoofing at e3b049f79b3c",
             description="RawGAT-ST, fused by multiplication (Tak et al., ASVspoof workshop 2021), published weights: judges one "
             "window of speech. Its authors' scores give an equal error rate of 1.06 % on ASVspoof 2019, which says little about "
@@ -115,10 +127,15 @@ ALL = {
             description="The encoder of ClassNSeg (Nguyen et al., BTAS 2019), published weights for Face2Face reenactment: judges one "
             "face. It does not draw the mask of what was changed.",
         ),
+        Published(
+            name="lrnet", folders=("lrnet", "landmark68"), files=(*lrnet.FILES, *landmarks.FILES), load=lrnet.load, task=MOTION,
+            origin="frederickszk/LRNet at 9a172a0ccebe and justadudewhohacks/face-api.js at a86f011d7212", licence="MIT",
+            sources=(DEEPERFORENSICS, LABELLED),
+            description="LRNet (Sun et al., CVPR 2021), published weights: judges how the landmarks of one face move over 30 frames. "
+            "The landmarks are those that face-api.js's network finds, without the authors' calibration by optical flow, which costs "
+            "it skill. Their figures, an AUC of .885 to .990 on FaceForensics++, are of other weights and say little about other "
+            "videos.",
+            data="Trained by its authors on DeeperForensics-1.0 and on labelled photographs, which are not part of this model.",
+        ),
     )
-}
-
-# Published detectors for which the card format has no task.
-LEFT_OUT = {
-    "lrnet": "lrnet can't be converted: it judges landmarks of a face over many frames, and a card can't describe such rows.",
 }

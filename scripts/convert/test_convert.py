@@ -15,7 +15,7 @@ import torch
 import torch.nn as nn
 
 from convert import __main__ as command
-from convert import aasist, card, classnseg, figures, graph, mesonet, published, rawgat, spectral, weights
+from convert import aasist, card, classnseg, figures, graph, lrnet, mesonet, published, rawgat, spectral, weights
 from convert.errors import ConversionError
 
 SCRIPTS = Path(__file__).resolve().parents[1]
@@ -106,6 +106,10 @@ class Networks(unittest.TestCase):
         for name, network in networks.items():
             with self.subTest(name):
                 self.check(settled(random_weights(network), rows), rows)
+
+    def test_motion(self):
+        rows = np.random.default_rng(0).integers(0, 256, (3, 30, 112, 112, 3), np.uint8)
+        self.check(random_weights(lrnet.Motion()), rows)
 
     def test_training_mode_is_refused(self):
         with self.assertRaisesRegex(ValueError, "training mode"):
@@ -208,7 +212,6 @@ class Folder(unittest.TestCase):
     def test_failures(self):
         cases = {
             "no such detector": (("nobody", "--source", self.source), "no detector called nobody"),
-            "no task for it": (("lrnet", "--source", self.source), "can't describe such rows"),
             "file missing": (("meso4-df", "--source", self.out), "has no Meso4_DF.h5"),
             "no face finder there": (("yunet", "--source", self.source), "No such file"),
             "never measured": (("classnseg", "--source", self.source), "never measured"),
