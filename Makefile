@@ -93,8 +93,8 @@ train-test: $(WORK)/venv/convert ## test the scripts that gather, train and conv
 	cd scripts/train && WEIGHTS='$(abspath $(WEIGHTS))' $(abspath $(<D))/bin/python -m unittest discover -p 'test_*.py' -t .
 	cd scripts && WEIGHTS='$(abspath $(WEIGHTS))' MEDIA='$(abspath $(MEDIA))' $(abspath $(<D))/bin/python -m unittest discover -s convert -p 'test_*.py' -t .
 
-convert-measure: $(WORK)/venv/convert ## measure the published detectors in WEIGHTS on MEDIA: an hour
-	cd scripts && OMP_NUM_THREADS=1 $(abspath $(<D))/bin/python -m convert.measure --data '$(abspath $(MEDIA))' --weights '$(abspath $(WEIGHTS))' --work '$(abspath $(WORK))/convert'
+convert-measure: $(WORK)/venv/convert ## measure the published detectors in WEIGHTS on MEDIA, and on clips of MORE: an hour
+	cd scripts && OMP_NUM_THREADS=1 $(abspath $(<D))/bin/python -m convert.measure --data '$(abspath $(MEDIA))' $(if $(wildcard $(MORE)/manifest.tsv),--more '$(abspath $(MORE))') --weights '$(abspath $(WEIGHTS))' --work '$(abspath $(WORK))/convert'
 
 convert-parity: $(WORK)/venv/reference ## compare the converted detectors with their frameworks, on MEDIA
 	cd scripts && OMP_NUM_THREADS=1 $(abspath $(<D))/bin/python -m convert.parity --media '$(abspath $(MEDIA))' --weights '$(abspath $(WEIGHTS))' --work '$(abspath $(WORK))/convert'
