@@ -208,7 +208,15 @@ func TestPullNeedsTheLicence(t *testing.T) {
 	s.refused(t, exitFailed, "licence MIT of aasist", "--accept-licence")
 	assert.Contains(t, s.out, "EER 0.83 %")
 	call(t, "models", "pull", "--data", t.TempDir(), "asist").refused(t, exitFailed, "did you mean aasist")
-	call(t, "models", "pull", "--data", t.TempDir(), "lrnet").refused(t, exitFailed, "lrnet", "its task is")
+}
+
+// TestPullRefusesOtherTasks: what this version has no use for is not downloaded.
+func TestPullRefusesOtherTasks(t *testing.T) {
+	t.Parallel()
+	m := newMarket(t, http.NotFoundHandler())
+	m.entries[0].Task = "weather"
+	_, err := m.buy(t)
+	require.ErrorContains(t, err, "bought-speech can't be used by this version: its task is weather")
 }
 
 // TestPullAdapts: the entries that are published as ONNX become models without
