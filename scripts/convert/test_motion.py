@@ -37,7 +37,7 @@ def as_published():
 
 
 def write_shard(path, scale=STEP):
-    """Writes the manifest and the shard of random tensors into the folder path -> name: array as TensorFlow keeps it."""
+    """Writes a manifest and a shard of random tensors into the folder path; returns them by name, as TensorFlow keeps them."""
     random, entries, body, arrays = np.random.default_rng(0), [], b"", {}
     for name, shape in as_published():
         codes = random.integers(0, 256, shape, np.uint8)
@@ -296,7 +296,7 @@ class Stretches(unittest.TestCase):
                 self.assertIsNone(stretches.followed(frames, Detector({k: v for k, v in found.items() if k != gone})))
         self.assertIsNone(stretches.followed(frames, Detector(found | {0: [other, (200, 20, 100, 100)]})), "elsewhere is another face")
 
-    def test_overlap_is_enough_from_a_third_on(self):
+    def test_how_much_overlap_is_enough(self):
         box = np.array([0.0, 0, 100, 100])
         for right, expected in ((53, True), (55, False)):  # intersection over union .307 and .290
             with self.subTest(right):
