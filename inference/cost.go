@@ -26,6 +26,18 @@ func classOf(req Request) class {
 	return c
 }
 
+// places is how many places a file takes while it is decoded and judged: what may be a
+// film, or an animation, holds the memory of many frames.
+func (c class) places() int {
+	switch c.format {
+	case "", preprocess.JPEG, preprocess.BMP, preprocess.TIFF,
+		preprocess.WAV, preprocess.MP3, preprocess.AAC, preprocess.FLAC, preprocess.AMR, preprocess.AMRWB:
+		return 1
+	default:
+		return 2
+	}
+}
+
 // sniffed is how many bytes tell the formats apart well enough to predict.
 const sniffed = 512
 

@@ -13,10 +13,10 @@ import (
 type gate struct {
 	opts       DetectorOptions
 	mu         sync.Mutex
-	turns      *turns // of the files that wait
-	waiting    int    // interactive ones
-	running    int
-	background int           // of those that run: never more than half, so that people find places
+	turns      *turns        // of the files that wait
+	waiting    int           // interactive ones
+	running    int           // places taken
+	background int           // of those, by jobs: about half at most, so that people find places
 	inside     time.Duration // predicted cost of all that run
 	costs      costs
 	empty      time.Time // when no interactive file waited last
@@ -24,10 +24,11 @@ type gate struct {
 
 // visit is one file's way through the gate.
 type visit struct {
-	entry entry // while it waits; its cost is that of a place
-	class class
-	turn  chan struct{} // closed when it may run
-	start time.Time     // when it began to
+	entry  entry // while it waits; its cost is that of its places together
+	class  class
+	places int
+	turn   chan struct{} // closed when it may run
+	start  time.Time     // when it began to
 }
 
 func newGate(opts DetectorOptions) *gate {
@@ -42,6 +43,7 @@ func (g *gate) enter(ctx context.Context, req Request) (leave func(), err error)
 	}
 	asked := time.Now()
 	v := &visit{class: classOf(req), turn: make(chan struct{})}
+	v.places = min(v.class.places(), g.opts.Parallel)
 	v.entry = entry{payer: payer{req.Account, req.Priority}, visit: v, rows: 1}
 	if err := g.queue(ctx, v); err != nil {
 		return nil, err
@@ -67,13 +69,14 @@ func (g *gate) queue(ctx context.Context, v *visit) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	now := time.Now()
-	v.entry.cost, v.entry.since = max(g.costs.of(v.class), 1), now
+	took := max(g.costs.of(v.class), 1)
+	v.entry.cost, v.entry.since = took*time.Duration(v.places), now
 	v.entry.deadline = now.Add(math.MaxInt64 / 2)
 	if deadline, ok := ctx.Deadline(); ok {
 		v.entry.deadline = deadline
 	}
 	if v.entry.payer.priority == Interactive {
-		if err := g.refuse(v, now); err != nil {
+		if err := g.refuse(v, took, now); err != nil {
 			return err
 		}
 		g.waiting++
@@ -91,16 +94,16 @@ const doubt = 4
 // beyond its deadline. Background work has no caller who waits: whoever submits
 // it bounds it. A file that finds a place is never refused, so that predictions
 // that were too high are put right.
-func (g *gate) refuse(v *visit, now time.Time) error {
+func (g *gate) refuse(v *visit, took time.Duration, now time.Time) error {
 	if g.waiting == 0 {
 		g.empty = now
-		if g.running < g.opts.Parallel {
+		if g.room(v) {
 			return nil
 		}
 	}
 	wait := g.predict(v, now)
-	took := wait + v.entry.cost
-	hopeless := now.Add(took + took/doubt).After(v.entry.deadline)
+	end := wait + took
+	hopeless := now.Add(end + end/doubt).After(v.entry.deadline)
 	if hopeless || wait > g.patience(now) || g.waiting >= g.opts.Waiting {
 		return &SaturatedError{RetryAfter: max(wait, time.Second)}
 	}
@@ -125,11 +128,15 @@ func (g *gate) predict(v *visit, now time.Time) time.Duration {
 	return (g.inside/2 + g.turns.ahead(&v.entry, now)) / time.Duration(g.opts.Parallel)
 }
 
-// dispatch lets in who is next as long as there are places.
+// room says whether there are places for v.
+func (g *gate) room(v *visit) bool { return g.running+v.places <= g.opts.Parallel }
+
+// dispatch lets in who is next as long as there are places. Nobody slips past one who
+// needs more of them.
 func (g *gate) dispatch(now time.Time) {
 	for g.running < g.opts.Parallel {
 		e := g.turns.first(0, now, g.background < max(1, g.opts.Parallel/2))
-		if e == nil {
+		if e == nil || !g.room(e.visit) {
 			break
 		}
 		g.turns.serve(e)
@@ -145,10 +152,10 @@ func (g *gate) dispatch(now time.Time) {
 
 // count says that v runs now, or, with -1, that it does no longer.
 func (g *gate) count(v *visit, n int) {
-	g.running += n
+	g.running += n * v.places
 	g.inside += time.Duration(n) * v.entry.cost
 	if v.entry.payer.priority == Background {
-		g.background += n
+		g.background += n * v.places
 	} else if n > 0 {
 		g.waiting--
 	}

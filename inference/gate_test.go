@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -318,4 +319,65 @@ func TestCosts(t *testing.T) {
 			t.Errorf("%v: got %v, want %v", want.of, got, want.cost)
 		}
 	}
+}
+
+// Small pictures used to be let in two for each decoder, as films are, and sessions ran
+// their rows one by one with as many waiting outside. What may be a film takes two
+// places, and nobody slips past one that waits for both.
+func TestFilmsTakeTwoPlaces(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := newTestGate(3, nil)
+		in := make(chan struct{}, 4)
+		enter := func(f *os.File) (leave func()) {
+			left := make(chan struct{})
+			go func() {
+				done, err := g.enter(t.Context(), Request{File: f})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				in <- struct{}{}
+				<-left
+				done()
+			}()
+			synctest.Wait()
+			return func() { close(left); synctest.Wait() }
+		}
+		film, picture := fileOf(t, "\x00\x00\x00\x18ftypisom"), fileOf(t, "\xff\xd8\xff\xe0")
+		first, second := enter(film), enter(picture)
+		third, fourth := enter(film), enter(picture)
+		if len(in) != 2 {
+			t.Fatalf("%d are in; want a film and a picture", len(in))
+		}
+		second()
+		if len(in) != 2 {
+			t.Errorf("one was let in past a film that has waited for longer")
+		}
+		if first(); len(in) != 4 {
+			t.Errorf("%d have been let in; want all", len(in))
+		}
+		third()
+		fourth()
+		alone := newTestGate(1, nil)
+		leave, err := alone.enter(t.Context(), Request{File: film})
+		if err != nil {
+			t.Fatalf("a film where there is one place: %v", err)
+		}
+		leave()
+	})
+}
+
+// fileOf is a file that begins so.
+func fileOf(t *testing.T, head string) *os.File {
+	t.Helper()
+	f, err := os.CreateTemp(t.TempDir(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = f.Close() })
+	if _, err := f.WriteString(head); err != nil {
+		t.Fatal(err)
+	}
+	return f
 }

@@ -47,7 +47,7 @@ type engine struct {
 	scheduler *inference.Scheduler
 	cards     []models.Card
 	provider  string
-	parallel  int // files judged at the same time
+	parallel  int // places for files that are judged
 	closers
 }
 
@@ -102,7 +102,7 @@ func openEngine(ctx context.Context, cfg config.Config, logger *slog.Logger, tak
 	}
 	parts := inference.Parts{Decoder: pool, Scheduler: e.scheduler, Cards: e.cards, Fusion: fusion, Provider: e.provider}
 	opts := inference.DefaultDetectorOptions()
-	e.parallel = 2 * decoders
+	e.parallel = placesEach * decoders
 	opts.Parallel, opts.Prior = e.parallel, cfg.Prior
 	if take.watch != nil {
 		opts.Observer = take.watch
@@ -237,6 +237,11 @@ func preferRuns(logger *slog.Logger) {
 // cores, with two executors, that was 3,700 wake-ups a second, each of which stops
 // one of them, and requests waited for a turn beside them.
 func widen(executors int) { runtime.GOMAXPROCS(ort.Cores() + executors) }
+
+// placesEach is how many places for files there are for each decoder. A small picture or
+// sound takes one, and what may be a film two: with fewer of the former inside, sessions
+// find no rows to share a batch.
+const placesEach = 4
 
 // children is how many files are decoded at the same time: one for each core that
 // sessions use. Where they run on a GPU, all cores are free to decode.
