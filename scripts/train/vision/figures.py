@@ -9,6 +9,7 @@ from vision.folds import equal_weights
 
 ROUNDS = 1000
 ANY = "any"  # medium
+DIGITS = 6  # of a threshold; the chances of a model without skill lie within a thousandth
 POINTS = {"strict": 0.01, "balanced": 0.05, "sensitive": 0.15}
 
 
@@ -92,7 +93,7 @@ def operating_points(labels, chances, repositories):
     samples = list(resamples(labels, repositories))
     points = {}
     for name, rate in POINTS.items():
-        threshold = round(float(np.quantile(chances[labels == 0], 1 - rate)), 4)
+        threshold = round(float(np.quantile(chances[labels == 0], 1 - rate)), DIGITS)
         caught = chances >= threshold
         alarms, found = ([caught[i][labels[i] == fake].mean() for i in samples] for fake in (0, 1))
         points[name] = {

@@ -51,6 +51,14 @@ class Lines(unittest.TestCase):
                 self.assertTrue(low <= point[kind + "_rate"] + 0.005 and point[kind + "_rate"] <= high + 0.005, (kind, point))
                 self.assertGreater(high, low)
 
+    def test_chances_that_hardly_differ(self):
+        """A model without skill is hardly believed: with thresholds of four digits 3 % were above the line of 5 %."""
+        labels = np.repeat([0, 1], 200)
+        chances = 0.5 + np.concatenate([np.arange(200), np.arange(200)]) * 1e-6
+        points = figures.operating_points(labels, chances, [f"r{k % 7}" for k in range(400)])
+        for name, rate in figures.POINTS.items():
+            self.assertAlmostEqual((chances[:200] >= points[name]["threshold"]).mean(), rate, delta=0.006)
+
     def test_what_has_no_score_is_left_out(self):
         """In a clip that was encoded again there may be no face any more."""
         items, scores = scored()
