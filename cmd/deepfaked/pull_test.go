@@ -210,15 +210,6 @@ func TestPullNeedsTheLicence(t *testing.T) {
 	call(t, "models", "pull", "--data", t.TempDir(), "asist").refused(t, exitFailed, "did you mean aasist")
 }
 
-// TestPullRefusesOtherTasks: what this version has no use for is not downloaded.
-func TestPullRefusesOtherTasks(t *testing.T) {
-	t.Parallel()
-	m := newMarket(t, http.NotFoundHandler())
-	m.entries[0].Task = "weather"
-	_, err := m.buy(t)
-	require.ErrorContains(t, err, "bought-speech can't be used by this version: its task is weather")
-}
-
 // TestPullAdapts: the entries that are published as ONNX become models without
 // Python. Their files are out of reach here: a graph of the same signature
 // stands for them, which gives the mean of its normalised input.
@@ -263,9 +254,10 @@ func normalised(spec adapt.Spec) (mean float64) {
 func TestCatalogueIsListed(t *testing.T) {
 	t.Parallel()
 	out := call(t, "models", "catalogue").ok(t)
-	for _, w := range []string{"aasist", "MIT", "BSD-3-Clause", "1.3 MB", "not run by us", "listed only", "converted by us"} {
+	for _, w := range []string{"aasist", "MIT", "BSD-3-Clause", "1.3 MB", "not run by us", "face-motion", "converted by us"} {
 		assert.Contains(t, out, w)
 	}
+	assert.Equal(t, "listed only", state(catalogue.Entry{Name: "else", Task: "weather", Convert: "else"}))
 }
 
 // TestAdd: a folder of one's own, refused while it lies or its name is taken.

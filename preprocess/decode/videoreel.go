@@ -76,7 +76,8 @@ func (r *reel) full() bool { return r.next == len(r.packets) }
 func (r *reel) lose() { r.next = len(r.packets) + 1 }
 
 // take writes a picture to out: upright, its longer side at most side. mat stays the
-// caller's and unchanged. Damage loses the stretch; the error is the output's.
+// caller's and unchanged. One of another size than the first is damage and loses the
+// stretch; the error is OpenCV's or the output's.
 func (r *reel) take(mat gocv.Mat, turn orientation, side int, out *Arena) error {
 	small, err := reduced(mat, side)
 	if err != nil {
