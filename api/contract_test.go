@@ -176,7 +176,7 @@ func TestFormFieldsReachTheDetector(t *testing.T) {
 			content := make(chan int64, 1)
 			s := setup(t, config{detect: func(ctx context.Context, r inference.Request) (inference.Result, error) {
 				buf := make([]byte, 1<<10)
-				n, _ := r.File.Read(buf)
+				n, _ := r.File.ReadAt(buf, 0)
 				got <- r
 				content <- int64(n)
 				return fake(ctx, r)

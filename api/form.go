@@ -21,7 +21,6 @@ const (
 	maxFields      = 64
 	maxFieldBytes  = 1 << 10
 	maxHeaderBytes = 32 << 10 // of everything between two parts
-	readBuffer     = 64 << 10
 )
 
 var errFormHeader = errors.New("the form's part headers are too long")
@@ -72,7 +71,10 @@ func (r *formReader) read(ctx context.Context, contentType string, src io.Reader
 		f.reject("The request must be a multipart/form-data form with the field file.")
 		return f
 	}
-	r.budget = &budgetReader{src: bufio.NewReaderSize(src, readBuffer)}
+	buffered := readers.Get().(*bufio.Reader)
+	buffered.Reset(src)
+	defer func() { buffered.Reset(nil); readers.Put(buffered) }()
+	r.budget = &budgetReader{src: buffered}
 	r.seen = make(map[string]bool)
 	err = r.parts(f, multipart.NewReader(r.budget, params["boundary"]))
 	// net/http cancels the context when reading fails, too: that is no cause.

@@ -1,12 +1,14 @@
 package api
 
 import (
+	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"mime"
 	"mime/multipart"
+	"sync"
 
 	"deepfaked/preprocess"
 )
@@ -66,8 +68,23 @@ func (r *formReader) spooled(f *form, src io.Reader) (int64, error) {
 		return 0, &ownError{err}
 	}
 	f.file = file
-	return io.Copy(&spoolWriter{file}, src)
+	buffered := writers.Get().(*bufio.Writer)
+	buffered.Reset(&spoolWriter{file})
+	defer func() { buffered.Reset(nil); writers.Put(buffered) }()
+	n, err := io.Copy(buffered, src)
+	return n, errors.Join(err, buffered.Flush())
 }
+
+// copyBuffer is what is read of a connection and written to the spool at a time:
+// mime/multipart asks for 4 KiB, and gives as much.
+const copyBuffer = 64 << 10
+
+// What reads and writes bodies is used again: made for each, it was most of the memory
+// that a request took.
+var (
+	readers = sync.Pool{New: func() any { return bufio.NewReaderSize(nil, copyBuffer) }}
+	writers = sync.Pool{New: func() any { return bufio.NewWriterSize(nil, copyBuffer) }}
+)
 
 // headOf reads as much of a part as tells what it is.
 func headOf(part io.Reader) ([]byte, error) {

@@ -90,7 +90,7 @@ func (d *Detector) Detect(ctx context.Context, req Request) (Result, error) {
 		}()
 	}()
 	sound := &hearing{detector: d, req: req, heard: map[int]heard{}}
-	decoded, err := d.parts.Decoder.Decode(ctx, req.File, req.Size, req.Declared, sound.listen)
+	decoded, err := d.decode(ctx, req, sound)
 	if err != nil {
 		return Result{}, err
 	}
@@ -102,6 +102,17 @@ func (d *Detector) Detect(ctx context.Context, req Request) (Result, error) {
 	}
 	clock.lap("judge")
 	return d.conclude(req, media, findings, clock.took)
+}
+
+func (d *Detector) decode(ctx context.Context, req Request, sound *hearing) (*preprocess.Media, error) {
+	var file *os.File
+	if req.File != nil {
+		var err error
+		if file, err = req.File.Rewind(); err != nil {
+			return nil, err
+		}
+	}
+	return d.parts.Decoder.Decode(ctx, file, req.Size, req.Declared, sound.listen)
 }
 
 // recognise refuses a file that is of no format: it need not wait for a place, and
@@ -123,7 +134,7 @@ func (d *Detector) conclude(req Request, media *preprocess.Media, findings []fin
 		}
 	}
 	report := Report{
-		Sensitivity: req.Sensitivity, Prior: d.opts.Prior, SHA256: req.SHA256, Format: media.Format, Width: media.Width, Height: media.Height,
+		Sensitivity: req.Sensitivity, Prior: d.opts.Prior, Format: media.Format, Width: media.Width, Height: media.Height,
 		DurationSeconds: media.Duration.Seconds(), Provider: d.parts.Provider, Timings: took,
 	}
 	for _, f := range findings {

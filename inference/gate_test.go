@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -329,7 +330,7 @@ func TestFilmsTakeTwoPlaces(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newTestGate(3, nil)
 		in := make(chan struct{}, 4)
-		enter := func(f *os.File) (leave func()) {
+		enter := func(f File) (leave func()) {
 			left := make(chan struct{})
 			go func() {
 				done, err := g.enter(t.Context(), Request{File: f})
@@ -344,7 +345,7 @@ func TestFilmsTakeTwoPlaces(t *testing.T) {
 			synctest.Wait()
 			return func() { close(left); synctest.Wait() }
 		}
-		film, picture := fileOf(t, "\x00\x00\x00\x18ftypisom"), fileOf(t, "\xff\xd8\xff\xe0")
+		film, picture := uploaded("\x00\x00\x00\x18ftypisom"), uploaded("\xff\xd8\xff\xe0")
 		first, second := enter(film), enter(picture)
 		third, fourth := enter(film), enter(picture)
 		if len(in) != 2 {
@@ -368,16 +369,15 @@ func TestFilmsTakeTwoPlaces(t *testing.T) {
 	})
 }
 
-// fileOf is a file that begins so.
-func fileOf(t *testing.T, head string) *os.File {
-	t.Helper()
-	f, err := os.CreateTemp(t.TempDir(), "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = f.Close() })
-	if _, err := f.WriteString(head); err != nil {
-		t.Fatal(err)
-	}
-	return f
+// upload is a file that notes whether it was opened.
+type upload struct {
+	*strings.Reader
+	opened bool
+}
+
+func uploaded(content string) *upload { return &upload{Reader: strings.NewReader(content)} }
+
+func (u *upload) Rewind() (*os.File, error) {
+	u.opened = true
+	return nil, nil
 }

@@ -1,6 +1,7 @@
 package inference
 
 import (
+	"io"
 	"os"
 	"time"
 
@@ -36,11 +37,18 @@ const (
 	Background
 )
 
+// File is what is judged. Its beginning is read while it waits, and it is opened once
+// there is room for it.
+type File interface {
+	io.ReaderAt
+	// Rewind opens it, at offset 0. It stays its owner's.
+	Rewind() (*os.File, error)
+}
+
 // Request asks for the judgement of one file.
 type Request struct {
-	File        *os.File        // read from offset 0; the caller closes it after Detect has returned
+	File        File            // the caller closes it after Detect has returned
 	Size        int64           // bytes
-	SHA256      string          // of the file, in lower-case hex, for the report; empty: not known
 	Declared    preprocess.Kind // as declared by the client; empty: whatever the content is
 	Sensitivity Sensitivity     // empty: Balanced
 	Account     string          // for fairness between accounts; may be empty

@@ -113,8 +113,14 @@ func (j *jury) open(ctx context.Context, name string) (inference.Result, error) 
 		return inference.Result{}, err
 	}
 	defer func() { _ = f.Close() }()
-	return j.detector.Detect(ctx, inference.Request{File: f, Size: info.Size(), Sensitivity: j.sensitivity})
+	return j.detector.Detect(ctx, inference.Request{File: opened{f}, Size: info.Size(), Sensitivity: j.sensitivity})
 }
+
+// opened is a file that is open already, at its start.
+type opened struct{ *os.File }
+
+// Rewind implements inference.File.
+func (o opened) Rewind() (*os.File, error) { return o.File, nil }
 
 // failure names the fault by the contract's code where the file is at fault.
 func failure(name string, err error) judged {

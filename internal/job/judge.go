@@ -52,12 +52,8 @@ func Judge(ctx context.Context, d Detector, t Task, p inference.Priority) (accou
 	if err := ctx.Err(); err != nil {
 		return account.Outcome{}, err
 	}
-	file, err := t.File.Rewind()
-	if err != nil {
-		return account.Outcome{}, err
-	}
 	result, err := d.Detect(ctx, inference.Request{
-		File: file, Size: t.File.Size(), SHA256: t.File.SHA256(), Declared: t.Declared,
+		File: t.File, Size: t.File.Size(), Declared: t.Declared,
 		Sensitivity: t.Sensitivity, Account: t.Account, Priority: p, Admitted: t.admitted,
 	})
 	if err != nil {
@@ -70,6 +66,7 @@ func Judge(ctx context.Context, d Detector, t Task, p inference.Priority) (accou
 	if err := plausible(result); err != nil {
 		return account.Outcome{}, err
 	}
+	result.Report.SHA256 = t.File.SHA256()
 	report, err := json.Marshal(result.Report)
 	if err != nil {
 		return account.Outcome{}, fmt.Errorf("encode the report: %w", err)

@@ -2,6 +2,9 @@ package job
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"io"
 	"sync/atomic"
@@ -80,7 +83,7 @@ func testRequest(t *testing.T, fresh func(testing.TB) where) {
 	got := make(chan inference.Request, 1)
 	content := make(chan string, 1)
 	f := setup(t, fresh(t), func(ctx context.Context, r inference.Request) (inference.Result, error) {
-		text, _ := io.ReadAll(r.File)
+		text, _ := io.ReadAll(io.NewSectionReader(r.File, 0, r.Size))
 		got <- r
 		content <- string(text)
 		return good(ctx, r)
@@ -88,7 +91,6 @@ func testRequest(t *testing.T, fresh func(testing.TB) where) {
 	s, task, err := f.task(f.account)
 	require.NoError(t, err)
 	task.Declared = preprocess.Audio
-	sum := task.File.SHA256()
 	require.NoError(t, f.jobs.Submit(t.Context(), f.account, s, task))
 	require.NoError(t, task.File.Close())
 	r := <-got
@@ -96,10 +98,13 @@ func testRequest(t *testing.T, fresh func(testing.TB) where) {
 	require.NoError(t, r.Admitted(), "it has its place")
 	r.File, r.Admitted = nil, nil
 	assert.Equal(t, inference.Request{
-		Size: int64(len(task.ID)), SHA256: sum, Declared: preprocess.Audio, Sensitivity: inference.Strict,
+		Size: int64(len(task.ID)), Declared: preprocess.Audio, Sensitivity: inference.Strict,
 		Account: f.account.ID, Priority: inference.Background,
 	}, r)
-	f.ended(task.ID)
+	var report struct{ SHA256 string }
+	require.NoError(t, json.Unmarshal(f.ended(task.ID).Report, &report))
+	sum := sha256.Sum256([]byte(task.ID))
+	assert.Equal(t, hex.EncodeToString(sum[:]), report.SHA256)
 }
 
 // What passes by itself costs a job nothing but time.

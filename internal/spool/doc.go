@@ -1,4 +1,4 @@
 // Package spool keeps uploads on disk, small ones in memory, while they are received
 // and judged, in files that have no name: whatever happens to the process, nothing
-// stays. Only what is parked does, for work that outlives the process.
+// stays. A small one is a file only once somebody asks for it. Only what is parked does, for work that outlives the process.
 package spool

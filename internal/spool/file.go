@@ -1,6 +1,7 @@
 package spool
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -10,23 +11,25 @@ import (
 	"sync"
 )
 
-// File is one upload: written once, hashed while it is written, then read from
-// its start. It is not safe for concurrent use, except Close.
+// File is one upload: written once, then read from its start. It is not safe for
+// concurrent use, except Close.
 type File struct {
 	spool *Spool
-	file  *os.File
-	hash  hash.Hash
 	sum   string // of a parked file, as its owner knows it
 	size  int64
 	stays bool // parked: its room is given back by Discard
 
-	small  bool  // in memory
-	memory int64 // booked
-	once   sync.Once
+	mu     sync.Mutex    // guards what Close ends
+	file   *os.File      // nil while held has the content
+	hash   hash.Hash     // of what file has
+	held   *bytes.Buffer // nil when that is nothing
+	small  bool          // in memory
+	memory int64         // booked
+	closed bool
 }
 
-func newFile(s *Spool, f *os.File) *File {
-	return &File{spool: s, file: f, hash: sha256.New()}
+func newFile(s *Spool) *File {
+	return &File{spool: s, hash: sha256.New()}
 }
 
 // Write appends p. The error wraps ErrFull when there is no room, and ErrUsedUp when
@@ -37,7 +40,6 @@ func (f *File) Write(p []byte) (int, error) {
 	}
 	n, err := f.write(p)
 	f.size += int64(n)
-	f.hash.Write(p[:n])
 	if err != nil {
 		f.spool.bytes.Add(int64(n - len(p)))
 		return n, fmt.Errorf("spool: write: %w", full(err))
@@ -47,12 +49,19 @@ func (f *File) Write(p []byte) (int, error) {
 
 // write writes to memory what is small, and else to the folder.
 func (f *File) write(p []byte) (int, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	if f.small && !f.fits(int64(len(p))) {
 		if err := f.toDisk(); err != nil {
 			return 0, err
 		}
 	}
-	return f.file.Write(p)
+	if f.file == nil {
+		return f.hold(p)
+	}
+	n, err := f.file.Write(p)
+	f.hash.Write(p[:n])
+	return n, err
 }
 
 // claim books n bytes of the capacity before they are written.
@@ -85,9 +94,26 @@ func (s *Spool) book(n int64) bool {
 	}
 }
 
+// ReadAt implements io.ReaderAt.
+func (f *File) ReadAt(p []byte, offset int64) (int, error) {
+	f.mu.Lock()
+	if f.file == nil {
+		defer f.mu.Unlock()
+		return f.heldAt(p, offset)
+	}
+	f.mu.Unlock()
+	return f.file.ReadAt(p, offset)
+}
+
+// content reads all from the start.
+func (f *File) content() io.Reader { return io.NewSectionReader(f, 0, f.size) }
+
 // Rewind puts the offset back to the start and returns the file to read from.
 // It stays owned by f.
 func (f *File) Rewind() (*os.File, error) {
+	if err := f.open(); err != nil {
+		return nil, fmt.Errorf("spool: open an upload: %w", full(err))
+	}
 	if _, err := f.file.Seek(0, io.SeekStart); err != nil {
 		return nil, fmt.Errorf("spool: rewind: %w", err)
 	}
@@ -102,21 +128,33 @@ func (f *File) SHA256() string {
 	if f.hash == nil {
 		return f.sum
 	}
-	return hex.EncodeToString(f.hash.Sum(nil))
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.held == nil {
+		return hex.EncodeToString(f.hash.Sum(nil))
+	}
+	sum := sha256.Sum256(f.held.Bytes())
+	return hex.EncodeToString(sum[:])
 }
 
 // Close gives the file's room back, unless it is parked. It is idempotent and safe for concurrent
 // use; a second call returns nil.
 func (f *File) Close() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.closed {
+		return nil
+	}
+	f.closed = true
 	var err error
-	f.once.Do(func() {
+	if f.file != nil {
 		err = f.file.Close()
-		f.forget()
-		if f.stays {
-			return
-		}
+	}
+	f.letGo()
+	f.forget()
+	if !f.stays {
 		f.spool.bytes.Add(-f.size)
 		f.spool.files.Add(-1)
-	})
+	}
 	return err
 }

@@ -1,9 +1,7 @@
 package spool
 
 import (
-	"errors"
 	"fmt"
-	"io"
 	"os"
 
 	"golang.org/x/sys/unix"
@@ -44,12 +42,15 @@ func (f *File) toDisk() error {
 	if err != nil {
 		return err
 	}
-	if _, err := io.Copy(disk, io.NewSectionReader(f.file, 0, f.size)); err != nil {
-		return errors.Join(err, disk.Close())
-	}
-	f.forget()
 	old := f.file
-	f.file, f.small = disk, false
+	if err := f.move(disk); err != nil {
+		return err
+	}
+	f.small = false
+	f.forget()
+	if old == nil {
+		return nil
+	}
 	if err := old.Close(); err != nil {
 		return fmt.Errorf("give memory back: %w", err)
 	}

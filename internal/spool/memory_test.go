@@ -2,6 +2,8 @@ package spool_test
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"io"
 	"os"
@@ -73,6 +75,40 @@ func TestSmallUploadsAreInMemory(t *testing.T) {
 		require.NoError(t, f.Close())
 	}
 	assert.False(t, inMemory(t, upload(t, withMemory(t, 0), content(9)), content(9)), "none may be")
+}
+
+// A small upload can be looked at, kept, hashed and closed before it is a file.
+func TestSmallUploadsAreHeld(t *testing.T) {
+	t.Parallel()
+	s := withMemory(t, 1<<20)
+	want := content(50_000)
+	sum := sha256.Sum256(want)
+	f := upload(t, s, want)
+	for range 2 { // before it is a file, and after
+		assert.Equal(t, hex.EncodeToString(sum[:]), f.SHA256())
+		got := make([]byte, 20)
+		n, err := f.ReadAt(got, 49_990)
+		assert.Equal(t, 10, n)
+		assert.ErrorIs(t, err, io.EOF)
+		assert.Equal(t, want[49_990:], got[:n])
+		assert.True(t, inMemory(t, f, want))
+	}
+	require.NoError(t, f.Close())
+	held := upload(t, s, want)
+	require.NoError(t, held.Close())
+	_, err := held.ReadAt(make([]byte, 1), 0)
+	assert.ErrorIs(t, err, os.ErrClosed, "its buffer may be another's by now")
+	_, err = held.Rewind()
+	assert.ErrorIs(t, err, os.ErrClosed)
+	_, err = held.Write(want)
+	assert.ErrorIs(t, err, os.ErrClosed)
+	files, size := s.Usage()
+	assert.Zero(t, files)
+	assert.Zero(t, size)
+	empty := upload(t, s, nil)
+	assert.Equal(t, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855", empty.SHA256())
+	_, err = empty.ReadAt(make([]byte, 1), 0)
+	assert.ErrorIs(t, err, io.EOF)
 }
 
 // Uploads take no more memory than they may, and give it back: when they are closed,

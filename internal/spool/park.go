@@ -45,7 +45,7 @@ func (f *File) Park(name string) error {
 		return err
 	}
 	defer func() { _ = folder.Close() }()
-	if err := f.file.Sync(); err != nil {
+	if err := f.sync(); err != nil {
 		return fmt.Errorf("spool: write an upload to disk: %w", full(err))
 	}
 	if err := f.name(folder, name); err != nil {
@@ -59,6 +59,14 @@ func (f *File) Park(name string) error {
 	return nil
 }
 
+// sync sees that what lies on the disk is there for good.
+func (f *File) sync() error {
+	if f.small {
+		return nil
+	}
+	return f.file.Sync()
+}
+
 // name gives the file a name in a folder, synced.
 func (f *File) name(folder *os.Root, name string) error {
 	dir, err := folder.Open(".")
@@ -66,14 +74,18 @@ func (f *File) name(folder *os.Root, name string) error {
 		return err
 	}
 	defer func() { _ = dir.Close() }()
-	// The one way to name a file without one that takes no privilege (open(2)).
-	own := "/proc/self/fd/" + strconv.Itoa(int(f.file.Fd()))
-	if unix.Linkat(unix.AT_FDCWD, own, int(dir.Fd()), name, unix.AT_SYMLINK_FOLLOW) != nil {
+	if f.small || f.link(dir, name) != nil {
 		if err := f.copyTo(folder, name); err != nil {
 			return err
 		}
 	}
 	return dir.Sync()
+}
+
+// link is the one way to name a file without a name that takes no privilege (open(2)).
+func (f *File) link(dir *os.File, name string) error {
+	own := "/proc/self/fd/" + strconv.Itoa(int(f.file.Fd()))
+	return unix.Linkat(unix.AT_FDCWD, own, int(dir.Fd()), name, unix.AT_SYMLINK_FOLLOW)
 }
 
 // copyTo writes a copy of the file there, synced.
@@ -82,7 +94,7 @@ func (f *File) copyTo(folder *os.Root, name string) error {
 	if err != nil {
 		return err
 	}
-	_, err = io.Copy(to, io.NewSectionReader(f.file, 0, f.size))
+	_, err = io.Copy(to, f.content())
 	return errors.Join(err, to.Sync(), to.Close())
 }
 

@@ -106,11 +106,8 @@ func tidy(dir string) error {
 
 // Create opens an empty file for reading and writing, in memory as long as it is small. The caller closes it.
 func (s *Spool) Create() (*File, error) {
-	f := newFile(s, nil)
-	if s.memory > 0 {
-		f.file = inMemory()
-	}
-	if f.small = f.file != nil; !f.small {
+	f := newFile(s)
+	if f.small = s.memory > 0; !f.small {
 		var err error
 		if f.file, err = s.open(); err != nil {
 			return nil, fmt.Errorf("spool: create a file: %w", full(err))

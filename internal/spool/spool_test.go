@@ -192,7 +192,8 @@ func TestDiskFullIsErrFull(t *testing.T) {
 		t.Skip("no /dev/full here:", err)
 	}
 	s := setup(t, 0)
-	f := newFile(s, dev)
+	f := newFile(s)
+	f.file = dev
 	s.files.Add(1)
 	if _, err := f.Write([]byte("abc")); !errors.Is(err, ErrFull) {
 		t.Errorf("write to a full disk: %v", err)
