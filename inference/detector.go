@@ -66,7 +66,7 @@ func NewDetector(parts Parts, opts DetectorOptions) (*Detector, error) {
 // Detect judges one file. Its errors are *preprocess.Error when the file is at
 // fault, *SaturatedError when there is too much work, and those of ctx and of
 // req.Admitted.
-func (d *Detector) Detect(ctx context.Context, req Request) (Result, error) {
+func (d *Detector) Detect(ctx context.Context, req Request) (result Result, err error) {
 	if req.Sensitivity == "" {
 		req.Sensitivity = Balanced
 	}
@@ -84,8 +84,9 @@ func (d *Detector) Detect(ctx context.Context, req Request) (Result, error) {
 	// Giving the memory of a video back takes milliseconds that nobody need wait
 	// for. Until it is done its place is taken.
 	defer func() {
+		judged := err == nil
 		go func() {
-			defer leave()
+			defer leave(judged)
 			media.Close()
 		}()
 	}()

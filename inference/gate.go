@@ -27,17 +27,20 @@ type visit struct {
 	entry  entry // while it waits; its cost is that of its places together
 	class  class
 	places int
-	turn   chan struct{} // closed when it may run
+	turn   chan struct{} // closed when it may run, or there is a reason why it may not
 	start  time.Time     // when it began to
+	late   error         // that reason
 }
 
 func newGate(opts DetectorOptions) *gate {
 	return &gate{opts: opts, turns: newTurns(1, opts.BackgroundDelay), costs: costs{}, empty: time.Now()}
 }
 
-// enter waits for a place. The caller gives it back by calling leave once. A
-// *SaturatedError says at once that the wait would be too long.
-func (g *gate) enter(ctx context.Context, req Request) (leave func(), err error) {
+// enter waits for a place. The caller gives it back by calling leave once, and says
+// whether the file was judged: what ended before tells little of what it takes. A
+// *SaturatedError says at once that the wait would be too long, or, where others took
+// longer than was to be seen, that it was.
+func (g *gate) enter(ctx context.Context, req Request) (leave func(judged bool), err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -58,10 +61,13 @@ func (g *gate) enter(ctx context.Context, req Request) (leave func(), err error)
 		g.abandon(v)
 		return nil, ctx.Err()
 	}
+	if v.late != nil {
+		return nil, v.late
+	}
 	if g.opts.Observer != nil {
 		g.opts.Observer.Entered(time.Since(asked))
 	}
-	return func() { g.leave(v, true) }, nil
+	return func(judged bool) { g.leave(v, judged) }, nil
 }
 
 // queue gives the file its place in the line, unless its wait would be too long.
@@ -136,7 +142,14 @@ func (g *gate) room(v *visit) bool { return g.running+v.places <= g.opts.Paralle
 func (g *gate) dispatch(now time.Time) {
 	for g.running < g.opts.Parallel {
 		e := g.turns.first(0, now, g.background < max(1, g.opts.Parallel/2))
-		if e == nil || !g.room(e.visit) {
+		if e == nil {
+			break
+		}
+		if g.isLate(e, now) {
+			g.turnAway(e, now)
+			continue
+		}
+		if !g.room(e.visit) {
 			break
 		}
 		g.turns.serve(e)
@@ -148,6 +161,21 @@ func (g *gate) dispatch(now time.Time) {
 	if g.waiting == 0 {
 		g.empty = now
 	}
+}
+
+// isLate says whether a file that has waited would be done after its deadline. The
+// processors may be slower than they were when it was let into the line; to begin all
+// the same would end in no answer to anybody. Background work has no caller who waits.
+func (g *gate) isLate(e *entry, now time.Time) bool {
+	return e.payer.priority == Interactive && e.since.Before(now) && now.Add(g.costs.of(e.visit.class)).After(e.deadline)
+}
+
+// turnAway takes out a file that has waited in vain.
+func (g *gate) turnAway(e *entry, now time.Time) {
+	e.visit.late = &SaturatedError{RetryAfter: max(g.predict(e.visit, now), time.Second)}
+	g.turns.drop(e)
+	g.waiting--
+	close(e.visit.turn)
 }
 
 // count says that v runs now, or, with -1, that it does no longer.
@@ -164,7 +192,7 @@ func (g *gate) count(v *visit, n int) {
 // abandon takes out a file whose caller has gone, perhaps after its turn came.
 func (g *gate) abandon(v *visit) {
 	g.mu.Lock()
-	waits := v.entry.rows > 0
+	waits, runs := v.entry.rows > 0, v.late == nil
 	if waits {
 		g.turns.drop(&v.entry)
 		if v.entry.payer.priority == Interactive {
@@ -172,18 +200,19 @@ func (g *gate) abandon(v *visit) {
 		}
 	}
 	g.mu.Unlock()
-	if !waits {
+	if !waits && runs {
 		g.leave(v, false)
 	}
 }
 
-// leave frees the place of v. What it took is remembered when it ran.
-func (g *gate) leave(v *visit, ran bool) {
+// leave frees the place of v. What it took is remembered when it was judged; when it was
+// not, at most that such files take longer than they were thought to.
+func (g *gate) leave(v *visit, judged bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	now := time.Now()
-	if ran {
-		g.costs.observe(v.class, now.Sub(v.start))
+	if took := now.Sub(v.start); judged || took > g.costs.of(v.class) {
+		g.costs.observe(v.class, took)
 	}
 	g.count(v, -1)
 	g.dispatch(now)

@@ -36,8 +36,12 @@ func (v *visits) pass(ctx context.Context, req Request, takes time.Duration, tel
 	v.Go(func() {
 		leave, err := v.enter(ctx, req)
 		if err == nil {
-			<-time.After(takes)
-			leave()
+			select {
+			case <-time.After(takes):
+			case <-ctx.Done():
+				err = ctx.Err()
+			}
+			leave(err == nil)
 		}
 		tell(time.Since(start), err)
 	})
@@ -66,11 +70,11 @@ func TestGateRefusesWhenTooManyWait(t *testing.T) {
 		if err := <-waits; !errors.Is(err, context.Canceled) {
 			t.Errorf("the caller who left: got %v, want context.Canceled", err)
 		}
-		leave()
+		leave(true)
 		if leave, err = g.enter(t.Context(), Request{}); err != nil {
 			t.Errorf("after all have left: %v", err)
 		}
-		leave()
+		leave(true)
 	})
 }
 
@@ -92,7 +96,7 @@ func TestGateAdmits(t *testing.T) {
 		if err != nil || told != 2 {
 			t.Fatalf("the place is not free again: %v, %d told", err, told)
 		}
-		waits := make(chan func())
+		waits := make(chan func(bool))
 		go func() {
 			leave, err := g.enter(t.Context(), asks(nil))
 			if err != nil {
@@ -108,8 +112,8 @@ func TestGateAdmits(t *testing.T) {
 		if _, err := g.enter(t.Context(), asks(nil)); !errors.As(err, &saturated) || told != 3 {
 			t.Errorf("got %v, %d told; want a SaturatedError and nobody told", err, told)
 		}
-		leave()
-		(<-waits)()
+		leave(true)
+		(<-waits)(true)
 	})
 }
 
@@ -120,7 +124,7 @@ func TestBackgroundLeavesRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newTestGate(4, nil)
 		later := Request{Priority: Background}
-		left := make(chan func(), 4)
+		left := make(chan func(bool), 4)
 		for range 4 {
 			go func() {
 				leave, err := g.enter(t.Context(), later)
@@ -144,10 +148,10 @@ func TestBackgroundLeavesRoom(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			leave()
+			leave(true)
 		}
 		for range 4 {
-			(<-left)()
+			(<-left)(true)
 		}
 	})
 }
@@ -188,6 +192,45 @@ func TestGateGoodputUnderOverload(t *testing.T) {
 			})
 		})
 	}
+}
+
+// While other programs took the processors, files were let in that could not be done in
+// time any more, and how soon they were broken off was taken for what files take: so more
+// were let in, nearly all broken off, and their decoders killed for it.
+func TestGateWhenProcessorsBecomeSlow(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const parallel, rate, deadline = 4, 80, time.Second
+		v := &visits{gate: newTestGate(parallel, func(o *DetectorOptions) { o.Wait, o.Burst = deadline/2, deadline/2 })}
+		random := rand.New(rand.NewPCG(1, 2))
+		var good, broken int
+		var mu sync.Mutex
+		const normal, slow, length = 50 * time.Millisecond, 400 * time.Millisecond, 60 * time.Second
+		for start := time.Now(); time.Since(start) < length; {
+			takes := time.Duration((.5 + random.Float64()) * float64(normal))
+			if isSlow := time.Since(start) > length/6; isSlow {
+				takes *= slow / normal
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), deadline)
+			v.pass(ctx, Request{Size: 1000}, takes, func(_ time.Duration, err error) {
+				defer cancel()
+				mu.Lock()
+				defer mu.Unlock()
+				if errors.Is(err, context.DeadlineExceeded) {
+					broken++
+				} else if err == nil && takes >= slow/2 {
+					good++
+				}
+			})
+			<-time.After(time.Duration(random.ExpFloat64() / rate * float64(time.Second)))
+		}
+		v.Wait()
+		can := parallel / slow.Seconds() * (length * 5 / 6).Seconds()
+		t.Logf("%d of %.0f that can be done are, %d are broken off", good, can, broken)
+		if float64(good) < .9*can || float64(broken) > .1*can {
+			t.Errorf("%d of %.0f that can be done are, %d are broken off", good, can, broken)
+		}
+	})
 }
 
 // What is refused is told how long it would have waited, and what is let in waits
@@ -340,7 +383,7 @@ func TestFilmsTakeTwoPlaces(t *testing.T) {
 				}
 				in <- struct{}{}
 				<-left
-				done()
+				done(true)
 			}()
 			synctest.Wait()
 			return func() { close(left); synctest.Wait() }
@@ -365,7 +408,7 @@ func TestFilmsTakeTwoPlaces(t *testing.T) {
 		if err != nil {
 			t.Fatalf("a film where there is one place: %v", err)
 		}
-		leave()
+		leave(true)
 	})
 }
 

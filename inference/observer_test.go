@@ -63,12 +63,12 @@ func TestObserverOfGate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		seen := &observed{}
 		g := newGate(DetectorOptions{Parallel: 1, Waiting: 1, Observer: seen})
-		leave, err := g.enter(t.Context(), Request{})
+		done, err := g.enter(t.Context(), Request{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		time.AfterFunc(time.Second, leave)
-		leave, err = g.enter(t.Context(), Request{Priority: Background})
+		time.AfterFunc(time.Second, func() { done(true) })
+		leave, err := g.enter(t.Context(), Request{Priority: Background})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -77,7 +77,7 @@ func TestObserverOfGate(t *testing.T) {
 		if _, err := g.enter(ended, Request{}); err == nil {
 			t.Fatal("there is no place")
 		}
-		leave()
+		leave(true)
 		if len(seen.entered) != 2 || seen.entered[0] != 0 || seen.entered[1] != time.Second {
 			t.Errorf("waits %v, want 0 and 1s: who gives up has not entered", seen.entered)
 		}
