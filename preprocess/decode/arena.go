@@ -40,9 +40,10 @@ type Found struct {
 	Duration time.Duration // 0 for a still picture
 }
 
-// Arena hands out pieces of the shared output file, mapped one by one, so that
-// what decoders write is seen by the server without a copy. It is not safe for
-// concurrent use. Whoever made it calls Close.
+// Arena fills the shared output file: it hands out room for pictures, mapped piece
+// by piece, so that what decoders write is seen by the server without a copy, and
+// writes windows of sound. It is not safe for concurrent use. Whoever made it calls
+// Close.
 type Arena struct {
 	file      *os.File
 	limit     int64
@@ -73,18 +74,23 @@ func (a *Arena) Frame(w, h int, at time.Duration) ([]byte, error) {
 	return pix, nil
 }
 
-// Window makes room for n samples that start at the time at, and returns them,
-// all zero. The error is preprocess.ErrOutputFull once the limit is passed.
-func (a *Arena) Window(n int, at time.Duration) ([]float32, error) {
+// Window writes samples that start at the time at, and keeps none of them.
+// The error is preprocess.ErrOutputFull once the limit is passed.
+func (a *Arena) Window(samples []float32, at time.Duration) error {
+	n := len(samples)
 	if n < 1 || n > 1<<28 {
-		return nil, fmt.Errorf("window of %d samples", n)
+		return fmt.Errorf("window of %d samples", n)
 	}
-	offset, raw, err := a.piece(int64(n) * 4)
+	offset, err := a.room(int64(n) * 4)
 	if err != nil {
-		return nil, err
+		return err
+	}
+	// To map the pages costs more than to copy what is in the processor's cache.
+	if _, err := a.file.WriteAt(unsafe.Slice((*byte)(unsafe.Pointer(&samples[0])), 4*n), offset); err != nil {
+		return fmt.Errorf("write a window: %w", err)
 	}
 	a.windows = append(a.windows, preprocess.WindowRef{Offset: offset, Samples: n, At: at})
-	return unsafe.Slice((*float32)(unsafe.Pointer(&raw[0])), n), nil // mapped pages are aligned
+	return nil
 }
 
 // Stretch makes room for pictures of w by h pixels at some times, and returns their
@@ -134,22 +140,30 @@ func (a *Arena) Close() error {
 	return errors.Join(errs...)
 }
 
-// piece grows the file by n bytes, rounded up to whole pages, and maps them.
-func (a *Arena) piece(n int64) (int64, []byte, error) {
+// room takes n bytes, rounded up to whole pages, and returns where they begin.
+func (a *Arena) room(n int64) (int64, error) {
 	page := int64(os.Getpagesize())
 	whole := (n + page - 1) / page * page
 	if whole > a.limit-a.size {
-		return 0, nil, preprocess.ErrOutputFull
+		return 0, preprocess.ErrOutputFull
 	}
-	if err := a.file.Truncate(a.size + whole); err != nil {
+	a.size += whole
+	return a.size - whole, nil
+}
+
+// piece grows the file by room for n bytes and maps it.
+func (a *Arena) piece(n int64) (int64, []byte, error) {
+	offset, err := a.room(n)
+	if err != nil {
+		return 0, nil, err
+	}
+	if err := a.file.Truncate(a.size); err != nil {
 		return 0, nil, fmt.Errorf("grow the output: %w", err)
 	}
-	piece, err := unix.Mmap(int(a.file.Fd()), a.size, int(whole), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_POPULATE)
+	piece, err := unix.Mmap(int(a.file.Fd()), offset, int(a.size-offset), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_POPULATE)
 	if err != nil {
 		return 0, nil, fmt.Errorf("map the output: %w", err)
 	}
-	offset := a.size
-	a.size += whole
 	a.pieces = append(a.pieces, piece)
 	return offset, piece[:n:n], nil
 }

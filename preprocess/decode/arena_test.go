@@ -35,14 +35,17 @@ func TestArenaKeepsWhatIsWritten(t *testing.T) {
 	if err != nil || len(pix) != 45 {
 		t.Fatalf("frame of %d bytes, %v", len(pix), err)
 	}
-	samples, err := arena.Window(7, 1e9)
-	if err != nil || len(samples) != 7 {
-		t.Fatalf("window of %d samples, %v", len(samples), err)
+	samples := []float32{6: 0.5}
+	if err := arena.Window(samples, 1e9); err != nil {
+		t.Fatal(err)
 	}
-	pix[44], samples[0] = 9, 0.5
+	pix[44], samples[6] = 9, 0.25
 	var got [1]byte
 	if _, err := arena.file.ReadAt(got[:], arena.Frames()[0].Offset+44); err != nil || got[0] != 9 {
 		t.Fatalf("the last byte of the frame reads %d, %v", got[0], err)
+	}
+	if x := window(t, arena, 0)[6]; x != 0.5 {
+		t.Fatalf("the last sample reads %v", x)
 	}
 	if w := arena.Windows()[0]; w.Offset != int64(os.Getpagesize()) || w.Samples != 7 || w.At != 1e9 {
 		t.Fatalf("window at %+v", w)
@@ -55,7 +58,7 @@ func TestArenaStopsAtItsLimit(t *testing.T) {
 	if _, err := arena.Frame(10, 10, 0); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := arena.Window(1, 0); err != preprocess.ErrOutputFull { //nolint:errorlint // the very value is promised
+	if err := arena.Window([]float32{0}, 0); err != preprocess.ErrOutputFull { //nolint:errorlint // the very value is promised
 		t.Fatalf("the second page gives %v", err)
 	}
 	for _, side := range []int{0, -1, 1 << 17} {

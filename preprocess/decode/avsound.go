@@ -34,6 +34,8 @@ type sound struct {
 	pieces [][]int16
 	n      int
 	early  early
+
+	scratch []float32 // of window
 }
 
 // Duration is how long the sound is so far.
@@ -103,14 +105,16 @@ func (s *sound) Windows(out *Arena, l preprocess.Limits) error {
 
 // window writes the window of size samples that begins at start.
 func (s *sound) window(out *Arena, start, size int) error {
-	w, err := out.Window(size, soundTime(start))
-	if err != nil {
-		return fmt.Errorf("window at %v: %w", soundTime(start), err)
+	if len(s.scratch) < size {
+		s.scratch = make([]float32, size)
 	}
-	whole := min(s.n, size)
+	w, whole := s.scratch[:size], min(s.n, size)
 	s.read(w[:whole], start)
 	for filled := whole; filled < len(w); filled += whole {
 		copy(w[filled:], w[:whole])
+	}
+	if err := out.Window(w, soundTime(start)); err != nil {
+		return fmt.Errorf("window at %v: %w", soundTime(start), err)
 	}
 	return nil
 }

@@ -72,8 +72,7 @@ func TestAnAnswerNamesItsPieces(t *testing.T) {
 		if _, err := out.Frame(3, 2, 0); err != nil {
 			return Found{}, err
 		}
-		_, err := out.Window(7, 1e9)
-		return Found{Kind: preprocess.Video, Width: 30, Height: 20}, err
+		return Found{Kind: preprocess.Video, Width: 30, Height: 20}, out.Window(make([]float32, 7), 1e9)
 	})
 	if reply.Format != "PNG" || reply.Kind != preprocess.Video || reply.Width != 30 || reply.Cause != "" ||
 		len(reply.Frames) != 1 || len(reply.Windows) != 1 || reply.Windows[0].Offset == 0 {
