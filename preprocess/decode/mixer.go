@@ -34,15 +34,29 @@ func (m *mixer) Mix(channels []float64) float64 {
 
 // MixAll mixes the channels of one sample after the other into mono.
 func (m *mixer) MixAll(mono []float32, levels []float64, channels int) {
-	if channels == 1 { // has nothing to lose
-		for i := range mono {
-			mono[i] = float32(levels[i])
-		}
+	if channels == 2 && m.only == 0 {
+		m.mixPairs(mono, levels)
 		return
 	}
 	for i := range mono {
 		mono[i] = float32(m.Mix(levels[i*channels : (i+1)*channels]))
 	}
+}
+
+// mixPairs is MixAll for two channels, which most sounds have: what Mix adds up in
+// memory stays in registers.
+func (m *mixer) mixPairs(mono []float32, levels []float64) {
+	mean, apart, left, right := m.mean, m.apart, m.power[0], m.power[1]
+	for i := range mono {
+		x, y := levels[2*i], levels[2*i+1]
+		level := (x + y) / 2
+		mono[i] = float32(level)
+		mean += level * level
+		apart += (x*x + y*y) / 4
+		left += x * x
+		right += y * y
+	}
+	m.mean, m.apart, m.power[0], m.power[1] = mean, apart, left, right
 }
 
 // Lost tells whether the channels have cancelled each other out.

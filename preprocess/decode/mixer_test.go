@@ -3,6 +3,7 @@
 package decode
 
 import (
+	"math"
 	"path/filepath"
 	"testing"
 
@@ -43,5 +44,25 @@ func TestOppositeChannels(t *testing.T) {
 				wantTone(t, window(t, d.arena, 1), tc.want, 0.1)
 			})
 		}
+	}
+}
+
+// TestPairsAreMixedLikeOthers: two channels have a loop of their own, which must
+// find the same mean, and the same loss, as the one for any number.
+func TestPairsAreMixedLikeOthers(t *testing.T) {
+	t.Parallel()
+	levels := make([]float64, 2*10_001)
+	integers(levels, noise(4*len(levels)), 4)
+	pairs, others := mixer{}, mixer{}
+	mono := make([]float32, len(levels)/2)
+	pairs.MixAll(mono[:4000], levels, 2)
+	pairs.MixAll(mono[4000:], levels[8000:], 2)
+	for i, x := range mono {
+		if want := float32(others.Mix(levels[2*i : 2*i+2])); math.Float32bits(x) != math.Float32bits(want) {
+			t.Fatalf("sample %d is %v, want %v", i, x, want)
+		}
+	}
+	if pairs != others {
+		t.Fatalf("lost %v of %v, want %v of %v", pairs.mean, pairs.apart, others.mean, others.apart)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"math"
+	"math/rand/v2"
 	"runtime"
 	"testing"
 )
@@ -175,3 +176,42 @@ func TestWAVBomb(t *testing.T) {
 		t.Fatalf("refusing 52 bytes took %d bytes", grown)
 	}
 }
+
+// noise is n random bytes, with the extremes of 16 bits at both ends and in between.
+func noise(n int) []byte {
+	random := rand.New(rand.NewPCG(7, uint64(n)))
+	raw := make([]byte, n)
+	for i := range raw {
+		raw[i] = byte(random.Uint32())
+	}
+	for i, x := range []int16{math.MinInt16, math.MinInt16 + 1, -1, 0, 1, math.MaxInt16} {
+		for _, at := range []int{2 * i, (n/2)&^1 + 2*i, n&^1 - 2*i - 2} {
+			if at >= 0 && at+2 <= n {
+				binary.LittleEndian.PutUint16(raw[at:], uint16(x))
+			}
+		}
+	}
+	return raw
+}
+
+// TestIntegersInHalfThePrecision: levels of one channel used to be calculated in 64
+// bits and then rounded to 32. They are calculated in 32, which must be the same.
+func TestIntegersInHalfThePrecision(t *testing.T) {
+	t.Parallel()
+	for width := 1; width <= 4; width++ {
+		for _, n := range []int{0, 1, 2, 3, 4, 5, 7, 8, 1001, wavBlock} {
+			raw := noise(width * n)
+			narrow, wide := make([]float32, n), make([]float64, n)
+			integers(narrow, raw, width)
+			integers(wide, raw, width)
+			for i, x := range wide {
+				if math.Float32bits(narrow[i]) != math.Float32bits(float32(x)) || width == 2 && x != levelOf(raw[2*i:]) {
+					t.Fatalf("%d bytes: sample %d of %d is %v in 32 bits and %v in 64", width, i, n, narrow[i], x)
+				}
+			}
+		}
+	}
+}
+
+// levelOf is the level of one sample of 16 bits.
+func levelOf(raw []byte) float64 { return float64(int16(binary.LittleEndian.Uint16(raw))) / fullScale }
