@@ -32,6 +32,7 @@ type sound struct {
 	limit  time.Duration
 	mix    mixer // of the channels it comes from
 	pieces [][]int16
+	stored *stored // in place of pieces; may be nil
 	n      int
 	early  early
 
@@ -78,7 +79,10 @@ func quantize(dst []int16, samples []float32) {
 }
 
 // read fills dst from sample from on.
-func (s *sound) read(dst []float32, from int) {
+func (s *sound) read(dst []float32, from int) error {
+	if s.stored != nil {
+		return s.stored.read(dst, from)
+	}
 	for len(dst) > 0 {
 		piece := s.pieces[from/soundPiece][from%soundPiece:]
 		n := min(len(piece), len(dst))
@@ -87,6 +91,7 @@ func (s *sound) read(dst []float32, from int) {
 		}
 		dst, from = dst[n:], from+n
 	}
+	return nil
 }
 
 // Windows writes the windows to be judged into out, spread over the length. A
@@ -109,7 +114,9 @@ func (s *sound) window(out *Arena, start, size int) error {
 		s.scratch = make([]float32, size)
 	}
 	w, whole := s.scratch[:size], min(s.n, size)
-	s.read(w[:whole], start)
+	if err := s.read(w[:whole], start); err != nil {
+		return err
+	}
 	for filled := whole; filled < len(w); filled += whole {
 		copy(w[filled:], w[:whole])
 	}

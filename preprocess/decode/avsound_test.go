@@ -100,7 +100,9 @@ func TestSoundCleansItsSamples(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := make([]float32, 9)
-	s.read(got, 0)
+	if err := s.read(got, 0); err != nil {
+		t.Fatal(err)
+	}
 	if !slices.Equal(got, []float32{0, 0, 0, 1 - step, -1, step, -2 * step, 2 * step, 1 - step}) {
 		t.Fatalf("got %v", got)
 	}

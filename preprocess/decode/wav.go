@@ -35,8 +35,21 @@ func decodeWAV(src Source, out *Arena) (Found, error) {
 	return Found{Kind: preprocess.Audio, Format: "WAV", Duration: length}, s.Windows(out, src.Limits)
 }
 
-// readWAV resamples the whole file block by block.
+// readWAV reads the whole file, unless its samples can be judged as they are.
 func (s *sound) readWAV(src Source, info wavSound) error {
+	if !info.judged() {
+		return s.resampleWAV(src, info)
+	}
+	data, err := pcmData(src.File, info)
+	if err != nil {
+		return err
+	}
+	s.stored, s.n = &stored{data: data}, int(info.Frames)
+	return s.tell()
+}
+
+// resampleWAV resamples the whole file block by block.
+func (s *sound) resampleWAV(src Source, info wavSound) error {
 	next, err := openWAV(src.File, info, &s.mix)
 	if err != nil {
 		return err

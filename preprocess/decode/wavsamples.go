@@ -96,21 +96,16 @@ func muLaw(b byte) float64 {
 	return float64(level) / (1 << 15)
 }
 
-// openPCM lets the library open integers. It is shown a header of our own
-// making before the samples, never the file's: it believes what it reads.
+// openPCM reads integers.
 func openPCM(r io.ReaderAt, s wavSound, m *mixer) (monoReader, error) {
-	size := s.Frames * int64(s.Block())
-	if size > math.MaxInt32 {
-		return nil, fmt.Errorf("%w: %d bytes of samples", errDamagedWAV, size)
-	}
-	dec := wav.NewDecoder(io.NewSectionReader(&wavView{head: wavHead(s, size), r: r, at: s.DataAt}, 0, wavHeadSize+size))
-	if err := dec.FwdToPCM(); err != nil || dec.Err() != nil {
-		return nil, fmt.Errorf("open samples: %w", errors.Join(err, dec.Err()))
+	data, err := pcmData(r, s)
+	if err != nil {
+		return nil, err
 	}
 	raw, levels := make([]byte, wavBlock*s.Bytes), make([]float64, wavBlock)
 	return func(mono []float32) (int, error) {
 		n := min(len(mono), wavBlock/s.Channels) * s.Block()
-		n, err := io.ReadFull(dec.PCMChunk, raw[:n])
+		n, err := io.ReadFull(data, raw[:n])
 		if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
 			return 0, fmt.Errorf("read samples: %w", err)
 		}
@@ -123,6 +118,26 @@ func openPCM(r io.ReaderAt, s wavSound, m *mixer) (monoReader, error) {
 		m.MixAll(mono[:n], levels, s.Channels)
 		return n, nil
 	}, nil
+}
+
+// pcmData lets the library find the integers of a checked file. It is shown a
+// header of our own making before them, never the file's: it believes what it
+// reads.
+func pcmData(r io.ReaderAt, s wavSound) (*io.SectionReader, error) {
+	size := s.Frames * int64(s.Block())
+	if size > math.MaxInt32 {
+		return nil, fmt.Errorf("%w: %d bytes of samples", errDamagedWAV, size)
+	}
+	view := &wavView{head: wavHead(s, size), r: r, at: s.DataAt}
+	dec := wav.NewDecoder(io.NewSectionReader(view, 0, wavHeadSize+size))
+	if err := dec.FwdToPCM(); err != nil || dec.Err() != nil {
+		return nil, fmt.Errorf("open samples: %w", errors.Join(err, dec.Err()))
+	}
+	at, err := dec.Seek(0, io.SeekCurrent)
+	if err != nil {
+		return nil, fmt.Errorf("open samples: %w", err)
+	}
+	return io.NewSectionReader(view, at, size), nil
 }
 
 // integers turns samples of width bytes into levels in [-1, 1]. The library does
