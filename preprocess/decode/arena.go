@@ -40,10 +40,10 @@ type Found struct {
 	Duration time.Duration // 0 for a still picture
 }
 
-// Arena fills the shared output file: it hands out room for pictures, mapped piece
-// by piece, so that what decoders write is seen by the server without a copy, and
-// writes windows of sound. It is not safe for concurrent use. Whoever made it calls
-// Close.
+// Arena fills the shared output file. Frames and windows are written: to map fresh
+// pages costs more than to copy what lies in the processor's cache. The room for
+// stretches, which are large and filled bit by bit, is mapped. It is not safe for
+// concurrent use. Whoever made it calls Close.
 type Arena struct {
 	file      *os.File
 	limit     int64
@@ -59,19 +59,19 @@ type Arena struct {
 // limit bytes.
 func NewArena(file *os.File, limit int64) *Arena { return &Arena{file: file, limit: limit} }
 
-// Frame makes room for a picture of w by h pixels at the time at, and returns
-// its w*h*3 zero bytes: RGB, rows top to bottom without padding.
+// Frame writes a picture of w by h pixels at the time at, and keeps none of it: pix
+// is RGB, rows top to bottom without padding.
 // The error is preprocess.ErrOutputFull once the limit is passed.
-func (a *Arena) Frame(w, h int, at time.Duration) ([]byte, error) {
-	if w < 1 || h < 1 || w > 1<<16 || h > 1<<16 {
-		return nil, fmt.Errorf("frame of %d by %d pixels", w, h)
+func (a *Arena) Frame(pix []byte, w, h int, at time.Duration) error {
+	if w < 1 || h < 1 || w > 1<<16 || h > 1<<16 || len(pix) != w*h*3 {
+		return fmt.Errorf("frame of %d by %d pixels in %d bytes", w, h, len(pix))
 	}
-	offset, pix, err := a.piece(int64(w) * int64(h) * 3)
+	offset, err := a.write(pix)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	a.frames = append(a.frames, preprocess.FrameRef{Offset: offset, Width: w, Height: h, At: at})
-	return pix, nil
+	return nil
 }
 
 // Window writes samples that start at the time at, and keeps none of them.
@@ -81,13 +81,9 @@ func (a *Arena) Window(samples []float32, at time.Duration) error {
 	if n < 1 || n > 1<<28 {
 		return fmt.Errorf("window of %d samples", n)
 	}
-	offset, err := a.room(int64(n) * 4)
+	offset, err := a.write(unsafe.Slice((*byte)(unsafe.Pointer(&samples[0])), 4*n))
 	if err != nil {
 		return err
-	}
-	// To map the pages costs more than to copy what is in the processor's cache.
-	if _, err := a.file.WriteAt(unsafe.Slice((*byte)(unsafe.Pointer(&samples[0])), 4*n), offset); err != nil {
-		return fmt.Errorf("write a window: %w", err)
 	}
 	a.windows = append(a.windows, preprocess.WindowRef{Offset: offset, Samples: n, At: at})
 	return nil
@@ -138,6 +134,18 @@ func (a *Arena) Close() error {
 	}
 	a.pieces = nil
 	return errors.Join(errs...)
+}
+
+// write puts content into room of its own and returns where it begins.
+func (a *Arena) write(content []byte) (int64, error) {
+	offset, err := a.room(int64(len(content)))
+	if err != nil {
+		return 0, err
+	}
+	if _, err := a.file.WriteAt(content, offset); err != nil {
+		return 0, fmt.Errorf("write the output: %w", err)
+	}
+	return offset, nil
 }
 
 // room takes n bytes, rounded up to whole pages, and returns where they begin.

@@ -31,15 +31,15 @@ func newTestArena(t *testing.T, limit int64) *Arena {
 func TestArenaKeepsWhatIsWritten(t *testing.T) {
 	t.Parallel()
 	arena := newTestArena(t, 1<<20)
-	pix, err := arena.Frame(3, 5, 0)
-	if err != nil || len(pix) != 45 {
-		t.Fatalf("frame of %d bytes, %v", len(pix), err)
+	pix := []byte{44: 9}
+	if err := arena.Frame(pix, 3, 5, 0); err != nil {
+		t.Fatal(err)
 	}
 	samples := []float32{6: 0.5}
 	if err := arena.Window(samples, 1e9); err != nil {
 		t.Fatal(err)
 	}
-	pix[44], samples[6] = 9, 0.25
+	pix[44], samples[6] = 7, 0.25
 	var got [1]byte
 	if _, err := arena.file.ReadAt(got[:], arena.Frames()[0].Offset+44); err != nil || got[0] != 9 {
 		t.Fatalf("the last byte of the frame reads %d, %v", got[0], err)
@@ -55,14 +55,14 @@ func TestArenaKeepsWhatIsWritten(t *testing.T) {
 func TestArenaStopsAtItsLimit(t *testing.T) {
 	t.Parallel()
 	arena := newTestArena(t, int64(os.Getpagesize())+1)
-	if _, err := arena.Frame(10, 10, 0); err != nil {
+	if err := arena.Frame(make([]byte, 300), 10, 10, 0); err != nil {
 		t.Fatal(err)
 	}
 	if err := arena.Window([]float32{0}, 0); err != preprocess.ErrOutputFull { //nolint:errorlint // the very value is promised
 		t.Fatalf("the second page gives %v", err)
 	}
 	for _, side := range []int{0, -1, 1 << 17} {
-		if _, err := arena.Frame(side, 1, 0); err == nil {
+		if err := arena.Frame(make([]byte, 3), side, 1, 0); err == nil {
 			t.Fatalf("a width of %d passes", side)
 		}
 	}

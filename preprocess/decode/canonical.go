@@ -56,11 +56,10 @@ func throughJPEG(mat gocv.Mat, at time.Duration, out *Arena) error {
 		return fmt.Errorf("encode as JPEG: %w", err)
 	}
 	defer coded.Close()
-	pix, err := out.Frame(mat.Cols(), mat.Rows(), at)
-	if err != nil {
-		return err
-	}
-	return decompress(coded.GetBytes(), jfif.Info{Width: mat.Cols(), Height: mat.Rows()}, inRGB, pix)
+	info := jfif.Info{Width: mat.Cols(), Height: mat.Rows()}
+	return writeFrame(info.Width, info.Height, at, out, func(pix []byte) error {
+		return decompress(coded.GetBytes(), info, inRGB, pix)
+	})
 }
 
 // readMat decodes a picture that OpenCV knows. The caller closes the result.
@@ -79,11 +78,22 @@ func readMat(data []byte, flags gocv.IMReadFlag) (gocv.Mat, error) {
 
 // writeRGB writes mat into a new frame of out.
 func writeRGB(mat gocv.Mat, at time.Duration, out *Arena) error {
-	pix, err := out.Frame(mat.Cols(), mat.Rows(), at)
+	return writeFrame(mat.Cols(), mat.Rows(), at, out, func(pix []byte) error { return copyRGB(mat, pix) })
+}
+
+// writeFrame writes to out a frame of w by h pixels, which are black until fill has
+// made them. They are not Go's, whose collector would let megabytes of them pile up.
+func writeFrame(w, h int, at time.Duration, out *Arena, fill func(pix []byte) error) error {
+	mat := gocv.NewMatWithSize(h, w, gocv.MatTypeCV8UC3)
+	defer closeMat(&mat)
+	pix, err := mat.DataPtrUint8()
+	if err == nil {
+		err = fill(pix)
+	}
 	if err != nil {
 		return err
 	}
-	return copyRGB(mat, pix)
+	return out.Frame(pix, w, h, at)
 }
 
 // copyRGB writes mat to pix, which is as large.

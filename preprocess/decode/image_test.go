@@ -240,3 +240,24 @@ func TestOrientationOfAJPEGWithStrayBytes(t *testing.T) {
 		frames[0].expect(t, drawnColors(), 12)
 	}
 }
+
+// TestFramesBeginBlack: what a decoder leaves out of a frame must not show what an
+// earlier file left in the same memory.
+func TestFramesBeginBlack(t *testing.T) {
+	t.Parallel()
+	arena := newTestArena(t, 1<<22)
+	for range 20 {
+		err := writeFrame(320, 200, 0, arena, func(pix []byte) error {
+			for i, x := range pix {
+				if x != 0 {
+					t.Fatalf("byte %d of %d is %d", i, len(pix), x)
+				}
+				pix[i] = 255
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}

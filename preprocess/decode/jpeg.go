@@ -34,13 +34,12 @@ func decodeJPEG(data []byte, src Source, out *Arena) (Found, error) {
 	return finish(mat, turn, false, src.Limits, out)
 }
 
-// jpegFrame decodes a JPEG file right into a frame of out.
+// jpegFrame decodes a JPEG file, as it is stored, into a frame of out.
 func jpegFrame(data []byte, info jfif.Info, out *Arena) (Found, error) {
-	pix, err := out.Frame(info.Width, info.Height, 0)
+	err := writeFrame(info.Width, info.Height, 0, out, func(pix []byte) error {
+		return decompress(data, info, inRGB, pix)
+	})
 	if err != nil {
-		return Found{}, err
-	}
-	if err := decompress(data, info, inRGB, pix); err != nil {
 		return Found{}, err
 	}
 	return Found{Kind: preprocess.Image, Width: info.Width, Height: info.Height}, nil

@@ -69,7 +69,7 @@ func TestAPanicIsAnswered(t *testing.T) {
 func TestAnAnswerNamesItsPieces(t *testing.T) {
 	t.Parallel()
 	reply := answerWith(t, func(src Source, out *Arena) (Found, error) {
-		if _, err := out.Frame(3, 2, 0); err != nil {
+		if err := out.Frame(make([]byte, 18), 3, 2, 0); err != nil {
 			return Found{}, err
 		}
 		return Found{Kind: preprocess.Video, Width: 30, Height: 20}, out.Window(make([]float32, 7), 1e9)

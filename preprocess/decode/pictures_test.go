@@ -3,7 +3,6 @@
 package decode
 
 import (
-	"bytes"
 	"image"
 	"image/color"
 	"os"
@@ -81,9 +80,12 @@ func decodeTest(t testing.TB, data []byte, format preprocess.Format, limits prep
 	defer func() { _ = arena.Close() }()
 	found, err := decodeImage(Source{File: media, Size: int64(len(data)), Format: format, Limits: limits}, arena)
 	var pictures []picture
-	for i, ref := range arena.Frames() {
-		n := ref.Width * ref.Height * 3
-		pictures = append(pictures, picture{ref, bytes.Clone(arena.pieces[i][:n])})
+	for _, ref := range arena.Frames() {
+		pix := make([]byte, ref.Width*ref.Height*3)
+		if _, err := output.ReadAt(pix, ref.Offset); err != nil {
+			t.Fatal(err)
+		}
+		pictures = append(pictures, picture{ref, pix})
 	}
 	return found, pictures, err
 }
