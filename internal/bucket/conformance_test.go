@@ -31,7 +31,7 @@ type store struct {
 
 func newSpool(t *testing.T, park string, capacity int64) *spool.Spool {
 	t.Helper()
-	s, err := spool.New(spool.Options{Dir: filepath.Join(t.TempDir(), "spool"), Park: park, Capacity: capacity})
+	s, err := spool.New(spool.Options{Dir: filepath.Join(t.TempDir(), "spool"), Park: park, Capacity: capacity, Memory: 1 << 20})
 	require.NoError(t, err)
 	return s
 }

@@ -113,7 +113,7 @@ func openPlace(ctx context.Context, w where) (*place, error) {
 	if p.ledger, err = account.New(p.books, opts); err != nil {
 		return nil, err
 	}
-	p.spool, err = spool.New(spool.Options{Dir: filepath.Join(w.data, "spool"), Park: filepath.Join(w.data, "jobs")})
+	p.spool, err = spool.New(spool.Options{Dir: filepath.Join(w.data, "spool"), Park: filepath.Join(w.data, "jobs"), Memory: 1 << 20})
 	p.uploads = p.spool
 	return p, err
 }

@@ -6,11 +6,15 @@ import (
 	"deepfaked/internal/spool"
 )
 
-// BenchmarkUpload is what a picture of 20 kB costs the spool, on the disk and in memory.
+// BenchmarkUpload is what a picture of 20 kB costs the spool: one that is judged, on the
+// disk and in memory, and one in memory that is refused.
 func BenchmarkUpload(b *testing.B) {
-	for name, memory := range map[string]int64{"disk": 0, "memory": 1 << 20} {
+	for name, c := range map[string]struct {
+		memory  int64
+		refused bool
+	}{"disk": {}, "memory": {memory: 1 << 20}, "refused": {1 << 20, true}} {
 		b.Run(name, func(b *testing.B) {
-			s, err := spool.New(spool.Options{Dir: b.TempDir(), Memory: memory})
+			s, err := spool.New(spool.Options{Dir: b.TempDir(), Memory: c.memory})
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -22,6 +26,12 @@ func BenchmarkUpload(b *testing.B) {
 				}
 				if _, err := f.Write(picture); err != nil {
 					b.Fatal(err)
+				}
+				if !c.refused {
+					if _, err := f.Rewind(); err != nil {
+						b.Fatal(err)
+					}
+					_ = f.SHA256()
 				}
 				if err := f.Close(); err != nil {
 					b.Fatal(err)

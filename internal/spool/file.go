@@ -1,9 +1,9 @@
 package spool
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"hash"
 	"io"
@@ -19,12 +19,12 @@ type File struct {
 	size  int64
 	stays bool // parked: its room is given back by Discard
 
-	mu     sync.Mutex    // guards what Close ends
-	file   *os.File      // nil while held has the content
-	hash   hash.Hash     // of what file has
-	held   *bytes.Buffer // nil when that is nothing
-	small  bool          // in memory
-	memory int64         // booked
+	mu     sync.Mutex // guards what Close ends
+	held   held       // the content while there is no file
+	file   *os.File   // nil until it is needed
+	hash   hash.Hash  // of what file has; nil where that will not be known
+	small  bool       // not on the disk
+	memory int64      // booked
 	closed bool
 }
 
@@ -51,13 +51,17 @@ func (f *File) Write(p []byte) (int, error) {
 func (f *File) write(p []byte) (int, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if f.closed {
+		return 0, os.ErrClosed
+	}
 	if f.small && !f.fits(int64(len(p))) {
 		if err := f.toDisk(); err != nil {
 			return 0, err
 		}
 	}
 	if f.file == nil {
-		return f.hold(p)
+		f.held.write(p)
+		return len(p), nil
 	}
 	n, err := f.file.Write(p)
 	f.hash.Write(p[:n])
@@ -97,11 +101,13 @@ func (s *Spool) book(n int64) bool {
 // ReadAt implements io.ReaderAt.
 func (f *File) ReadAt(p []byte, offset int64) (int, error) {
 	f.mu.Lock()
-	if f.file == nil {
-		defer f.mu.Unlock()
-		return f.heldAt(p, offset)
+	defer f.mu.Unlock()
+	switch {
+	case f.closed:
+		return 0, os.ErrClosed
+	case f.file == nil:
+		return f.held.ReadAt(p, offset)
 	}
-	f.mu.Unlock()
 	return f.file.ReadAt(p, offset)
 }
 
@@ -111,6 +117,8 @@ func (f *File) content() io.Reader { return io.NewSectionReader(f, 0, f.size) }
 // Rewind puts the offset back to the start and returns the file to read from.
 // It stays owned by f.
 func (f *File) Rewind() (*os.File, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	if err := f.open(); err != nil {
 		return nil, fmt.Errorf("spool: open an upload: %w", full(err))
 	}
@@ -123,18 +131,52 @@ func (f *File) Rewind() (*os.File, error) {
 // Size is the number of bytes written.
 func (f *File) Size() int64 { return f.size }
 
-// SHA256 is the hash of the bytes written, in lower-case hex.
+// open sees that there is a file, under mu.
+func (f *File) open() error {
+	switch {
+	case f.closed:
+		return os.ErrClosed
+	case f.file != nil:
+		return nil
+	}
+	if memory := inMemory(); memory != nil {
+		return f.move(memory)
+	}
+	return f.toDisk()
+}
+
+// move writes the content to another file, which is the file then, under mu. The error
+// leaves it as it is, and closes the other.
+func (f *File) move(to *os.File) error {
+	var err error
+	if f.file != nil {
+		_, err = io.Copy(to, io.NewSectionReader(f.file, 0, f.size))
+	} else {
+		_, err = f.held.WriteTo(to)
+	}
+	if err != nil {
+		return errors.Join(err, to.Close())
+	}
+	_, _ = f.held.WriteTo(f.hash) // which has no errors
+	f.held.free()
+	f.file = to
+	return nil
+}
+
+// SHA256 is the hash of the bytes written, in lower-case hex. It is empty once f is
+// closed and nobody has asked for the file.
 func (f *File) SHA256() string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	if f.hash == nil {
 		return f.sum
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.held == nil {
-		return hex.EncodeToString(f.hash.Sum(nil))
+	sum := f.hash
+	if f.file == nil {
+		sum = sha256.New()
+		_, _ = f.held.WriteTo(sum) // which has no errors
 	}
-	sum := sha256.Sum256(f.held.Bytes())
-	return hex.EncodeToString(sum[:])
+	return hex.EncodeToString(sum.Sum(nil))
 }
 
 // Close gives the file's room back, unless it is parked. It is idempotent and safe for concurrent
@@ -149,8 +191,10 @@ func (f *File) Close() error {
 	var err error
 	if f.file != nil {
 		err = f.file.Close()
+	} else {
+		f.hash = nil
 	}
-	f.letGo()
+	f.held.free()
 	f.forget()
 	if !f.stays {
 		f.spool.bytes.Add(-f.size)

@@ -1,83 +1,69 @@
 package spool
 
 import (
-	"bytes"
-	"errors"
 	"io"
-	"os"
 	"sync"
 )
 
-// buffers hold what is small until somebody asks for a file: where more uploads come
-// than can be judged most are never asked for, and a file in memory takes several
-// system calls. They are used again, as the next upload is about as large.
-var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
-
-// hold appends p to what is held, under mu.
-func (f *File) hold(p []byte) (int, error) {
-	if f.closed {
-		return 0, os.ErrClosed
-	}
-	if f.held == nil {
-		f.held = buffers.Get().(*bytes.Buffer)
-	}
-	return f.held.Write(p)
+// held is a small upload until somebody asks for a file: where more uploads come than
+// can be judged most are never asked for, and a file in memory takes several system
+// calls. It lies in blocks, which other uploads use after it.
+type held struct {
+	blocks []*block
+	size   int
 }
 
-// heldAt is ReadAt of what is held, under mu.
-func (f *File) heldAt(p []byte, offset int64) (int, error) {
-	switch {
-	case f.closed:
-		return 0, os.ErrClosed
-	case f.held == nil:
-		return 0, io.EOF
-	}
-	return bytes.NewReader(f.held.Bytes()).ReadAt(p, offset)
-}
+// blockBytes is how much memory is taken at a time.
+const blockBytes = 32 << 10
 
-// letGo gives the buffer back, under mu: what somebody else writes to next must not
-// be read here any more.
-func (f *File) letGo() {
-	if f.held != nil {
-		f.held.Reset()
-		buffers.Put(f.held)
-		f.held = nil
+type block [blockBytes]byte
+
+var blocks = sync.Pool{New: func() any { return new(block) }}
+
+// write appends p.
+func (h *held) write(p []byte) {
+	for len(p) > 0 {
+		at := h.size % blockBytes
+		if at == 0 {
+			h.blocks = append(h.blocks, blocks.Get().(*block))
+		}
+		n := copy(h.blocks[h.size/blockBytes][at:], p)
+		h.size, p = h.size+n, p[n:]
 	}
 }
 
-// open makes a file of what is held.
-func (f *File) open() error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.file != nil {
-		return nil
+// ReadAt implements io.ReaderAt.
+func (h *held) ReadAt(p []byte, offset int64) (n int, err error) {
+	for at := int(offset); n < len(p) && at < h.size; at = int(offset) + n {
+		n += copy(p[n:], h.part(at))
 	}
-	if f.closed {
-		return os.ErrClosed
+	if n < len(p) {
+		return n, io.EOF
 	}
-	if memory := inMemory(); memory != nil {
-		return f.move(memory)
-	}
-	return f.toDisk()
+	return n, nil
 }
 
-// move writes the content to another file, which is the file then, under mu. The error
-// leaves it as it is, and closes the other.
-func (f *File) move(to *os.File) error {
-	var err error
-	switch {
-	case f.file != nil:
-		_, err = io.Copy(to, io.NewSectionReader(f.file, 0, f.size))
-	case f.held != nil:
-		_, err = to.Write(f.held.Bytes())
+// part is what the block has from at on.
+func (h *held) part(at int) []byte {
+	begin := at / blockBytes * blockBytes
+	return h.blocks[at/blockBytes][at-begin : min(blockBytes, h.size-begin)]
+}
+
+// WriteTo implements io.WriterTo.
+func (h *held) WriteTo(w io.Writer) (n int64, err error) {
+	for n < int64(h.size) && err == nil {
+		var wrote int
+		wrote, err = w.Write(h.part(int(n)))
+		n += int64(wrote)
 	}
-	if err != nil {
-		return errors.Join(err, to.Close())
+	return n, err
+}
+
+// free gives the blocks to others, empty: they shall not find what was deleted.
+func (h *held) free() {
+	for _, b := range h.blocks {
+		clear(b[:])
+		blocks.Put(b)
 	}
-	if f.held != nil {
-		f.hash.Write(f.held.Bytes())
-	}
-	f.letGo()
-	f.file = to
-	return nil
+	h.blocks, h.size = nil, 0
 }

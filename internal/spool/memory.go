@@ -21,18 +21,19 @@ func inMemory() *os.File {
 	return os.NewFile(uintptr(fd), prefix+"small")
 }
 
-// fits books n more bytes of memory for a file that lies there, or none where it
-// would be too large or uploads take as much memory as they may.
+// fits books memory for n more bytes of a file that lies there, in whole blocks, or none
+// where it would be too large or uploads take as much memory as they may.
 func (f *File) fits(n int64) bool {
 	s := f.spool
 	if f.size+n > small {
 		return false
 	}
-	if s.inMemory.Add(n) > s.memory {
-		s.inMemory.Add(-n)
+	more := (f.size+n+blockBytes-1)/blockBytes*blockBytes - f.memory
+	if s.inMemory.Add(more) > s.memory {
+		s.inMemory.Add(-more)
 		return false
 	}
-	f.memory += n
+	f.memory += more
 	return true
 }
 

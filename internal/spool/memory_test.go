@@ -94,6 +94,7 @@ func TestSmallUploadsAreHeld(t *testing.T) {
 		assert.True(t, inMemory(t, f, want))
 	}
 	require.NoError(t, f.Close())
+	assert.Equal(t, hex.EncodeToString(sum[:]), f.SHA256())
 	held := upload(t, s, want)
 	require.NoError(t, held.Close())
 	_, err := held.ReadAt(make([]byte, 1), 0)
@@ -102,6 +103,9 @@ func TestSmallUploadsAreHeld(t *testing.T) {
 	assert.ErrorIs(t, err, os.ErrClosed)
 	_, err = held.Write(want)
 	assert.ErrorIs(t, err, os.ErrClosed)
+	_, err = held.Write(content(1 << 20)) // more than is held
+	assert.ErrorIs(t, err, os.ErrClosed)
+	assert.Empty(t, held.SHA256(), "not that of nothing")
 	files, size := s.Usage()
 	assert.Zero(t, files)
 	assert.Zero(t, size)
@@ -109,6 +113,23 @@ func TestSmallUploadsAreHeld(t *testing.T) {
 	assert.Equal(t, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855", empty.SHA256())
 	_, err = empty.ReadAt(make([]byte, 1), 0)
 	assert.ErrorIs(t, err, io.EOF)
+}
+
+// The hash is of all that was written, wherever it lay meanwhile.
+func TestUploadsThatGrowAreHashed(t *testing.T) {
+	t.Parallel()
+	s, want := withMemory(t, 2<<20), content(1_300_000)
+	sum := sha256.Sum256(want)
+	for name, asked := range map[string]bool{"held until it grew": false, "a file in memory before": true} {
+		f := upload(t, s, want[:600_000])
+		if asked {
+			require.True(t, inMemory(t, f, want[:600_000]), name)
+		}
+		_, err := f.Write(want[600_000:])
+		require.NoError(t, err)
+		assert.Equal(t, hex.EncodeToString(sum[:]), f.SHA256(), name)
+		assert.False(t, inMemory(t, f, want), name)
+	}
 }
 
 // Uploads take no more memory than they may, and give it back: when they are closed,

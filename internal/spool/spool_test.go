@@ -204,6 +204,32 @@ func TestDiskFullIsErrFull(t *testing.T) {
 	}
 }
 
+// The memory of a small upload is booked as it is taken, in blocks, and given back,
+// whatever is done with it. Held in buffers of other uploads' sizes, twenty kilobytes
+// could take a megabyte.
+func TestMemoryIsBookedAsItIsTaken(t *testing.T) {
+	t.Parallel()
+	s, err := New(Options{Dir: filepath.Join(t.TempDir(), "spool"), Memory: 2 << 20})
+	must(t, err)
+	for size, booked := range map[int]int64{0: 0, 1: blockBytes, blockBytes: blockBytes, blockBytes + 1: 2 * blockBytes, small: small} {
+		f, err := s.Create()
+		must(t, err)
+		_, err = f.Write(make([]byte, size))
+		must(t, err)
+		taken := int64(len(f.held.blocks)) * blockBytes
+		if got := s.inMemory.Load(); got != booked || got != taken {
+			t.Errorf("%d bytes: %d booked and %d taken, want %d", size, got, taken, booked)
+		}
+		must(t, f.Close())
+		if _, err := f.Write([]byte("abc")); !errors.Is(err, os.ErrClosed) {
+			t.Errorf("write after Close: %v", err)
+		}
+		if files, bytes := s.Usage(); files != 0 || bytes != 0 || s.inMemory.Load() != 0 {
+			t.Errorf("after Close: %d files of %d bytes, %d in memory", files, bytes, s.inMemory.Load())
+		}
+	}
+}
+
 func TestOptions(t *testing.T) {
 	t.Parallel()
 	for name, opts := range map[string]Options{
