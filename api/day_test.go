@@ -5,6 +5,7 @@ import (
 	"errors"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"deepfaked/inference"
 	"deepfaked/internal/job"
@@ -35,6 +36,9 @@ func TestFailuresOfTheServiceAreNotTheDays(t *testing.T) {
 	}
 	for _, err := range []error{errors.New("the decoder is lost"), context.DeadlineExceeded, spool.ErrFull, job.ErrClosed} {
 		fail(err, 500, "internal_error")
+	}
+	for range 4 { // which have waited in vain
+		fail(&inference.SaturatedError{RetryAfter: time.Second}, 429, "rate_limited")
 	}
 	fail(notMedia, 415, "unsupported_media_type")
 	fail(notMedia, 415, "unsupported_media_type")

@@ -84,7 +84,7 @@ func (d *Detector) Detect(ctx context.Context, req Request) (result Result, err 
 	// Giving the memory of a video back takes milliseconds that nobody need wait
 	// for. Until it is done its place is taken.
 	defer func() {
-		judged := err == nil
+		judged := result.Verdict != ""
 		go func() {
 			defer leave(judged)
 			media.Close()

@@ -59,10 +59,13 @@ func (g *gate) enter(ctx context.Context, req Request) (leave func(judged bool),
 	case <-v.turn:
 	case <-ctx.Done():
 		g.abandon(v)
-		return nil, ctx.Err()
+		err = ctx.Err()
 	}
 	if v.late != nil {
 		return nil, v.late
+	}
+	if err != nil {
+		return nil, err
 	}
 	if g.opts.Observer != nil {
 		g.opts.Observer.Entered(time.Since(asked))
@@ -172,10 +175,17 @@ func (g *gate) isLate(e *entry, now time.Time) bool {
 
 // turnAway takes out a file that has waited in vain.
 func (g *gate) turnAway(e *entry, now time.Time) {
+	g.drop(e)
 	e.visit.late = &SaturatedError{RetryAfter: max(g.predict(e.visit, now), time.Second)}
-	g.turns.drop(e)
-	g.waiting--
 	close(e.visit.turn)
+}
+
+// drop takes out a file that waits.
+func (g *gate) drop(e *entry) {
+	g.turns.drop(e)
+	if e.payer.priority == Interactive {
+		g.waiting--
+	}
 }
 
 // count says that v runs now, or, with -1, that it does no longer.
@@ -189,24 +199,27 @@ func (g *gate) count(v *visit, n int) {
 	}
 }
 
-// abandon takes out a file whose caller has gone, perhaps after its turn came.
+// abandon takes out a file whose caller has gone, or has waited until its deadline,
+// perhaps after its turn came.
 func (g *gate) abandon(v *visit) {
 	g.mu.Lock()
-	waits, runs := v.entry.rows > 0, v.late == nil
-	if waits {
-		g.turns.drop(&v.entry)
-		if v.entry.payer.priority == Interactive {
-			g.waiting--
-		}
+	defer g.mu.Unlock()
+	now := time.Now()
+	switch {
+	case v.late != nil:
+	case v.entry.rows == 0:
+		g.count(v, -1)
+	case g.isLate(&v.entry, now):
+		g.turnAway(&v.entry, now)
+	default:
+		g.drop(&v.entry)
 	}
-	g.mu.Unlock()
-	if !waits && runs {
-		g.leave(v, false)
-	}
+	g.dispatch(now)
 }
 
 // leave frees the place of v. What it took is remembered when it was judged; when it was
-// not, at most that such files take longer than they were thought to.
+// not, as with a damaged file, at most that such files take longer than they were thought
+// to.
 func (g *gate) leave(v *visit, judged bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -54,7 +54,8 @@ type Request struct {
 	Account     string          // for fairness between accounts; may be empty
 	Priority    Priority
 	// Admitted is called once there is room for the file, while it waits for its
-	// turn: before, nobody need know of it. Its error ends the call. It may be nil.
+	// turn, which may come too late all the same: before, nobody need know of it. Its
+	// error ends the call. It may be nil.
 	Admitted func() error
 }
 

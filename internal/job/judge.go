@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"os"
 
 	"deepfaked/inference"
 	"deepfaked/internal/account"
@@ -34,13 +35,20 @@ type Task struct {
 	Reserve     func() error          // reserves a place for it once there is room to judge it; nil: it has one
 }
 
-func (t Task) admitted() error {
-	if t.Reserve != nil {
-		if err := t.Reserve(); err != nil {
-			return err
-		}
+// kept is a task's file, a copy of which stays, where uploads are kept, from when its
+// turn has come.
+type kept struct {
+	*spool.File
+
+	id string
+}
+
+// Rewind implements inference.File.
+func (k kept) Rewind() (*os.File, error) {
+	if err := k.Keep(k.id); err != nil {
+		return nil, err
 	}
-	return t.File.Keep(t.ID)
+	return k.File.Rewind()
 }
 
 // Judge has d analyse t's file and returns what the books keep of the result.
@@ -53,8 +61,8 @@ func Judge(ctx context.Context, d Detector, t Task, p inference.Priority) (accou
 		return account.Outcome{}, err
 	}
 	result, err := d.Detect(ctx, inference.Request{
-		File: t.File, Size: t.File.Size(), Declared: t.Declared,
-		Sensitivity: t.Sensitivity, Account: t.Account, Priority: p, Admitted: t.admitted,
+		File: kept{t.File, t.ID}, Size: t.File.Size(), Declared: t.Declared,
+		Sensitivity: t.Sensitivity, Account: t.Account, Priority: p, Admitted: t.Reserve,
 	})
 	if err != nil {
 		return account.Outcome{}, err
