@@ -40,8 +40,8 @@ type Found struct {
 	Duration time.Duration // 0 for a still picture
 }
 
-// Arena fills the shared output file. Frames and windows are written: to map fresh
-// pages costs more than to copy what lies in the processor's cache. The room for
+// Arena fills the shared output file. Frames and windows are written, which
+// took less time than to map fresh pages (DESIGN.md says where). The room for
 // stretches, which are large and filled bit by bit, is mapped. It is not safe for
 // concurrent use. Whoever made it calls Close.
 type Arena struct {
