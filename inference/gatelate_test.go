@@ -1,0 +1,110 @@
+package inference
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// While other programs took the processors, files were let in that could not be done in
+// time any more, and how soon they were broken off was taken for what files take: so more
+// were let in, nearly all broken off, and their decoders killed for it.
+func TestGateWhenProcessorsBecomeSlow(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const parallel, rate, deadline = 4, 80, time.Second
+		v := &visits{gate: newTestGate(parallel, func(o *DetectorOptions) { o.Wait, o.Burst = deadline/2, deadline/2 })}
+		random := rand.New(rand.NewPCG(1, 2))
+		var good, broken int
+		var mu sync.Mutex
+		const normal, slow, length = 50 * time.Millisecond, 400 * time.Millisecond, 60 * time.Second
+		for start := time.Now(); time.Since(start) < length; {
+			takes := time.Duration((.5 + random.Float64()) * float64(normal))
+			if isSlow := time.Since(start) > length/6; isSlow {
+				takes *= slow / normal
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), deadline)
+			v.pass(ctx, Request{Size: 1000}, takes, func(_ time.Duration, err error) {
+				defer cancel()
+				mu.Lock()
+				defer mu.Unlock()
+				if errors.Is(err, context.DeadlineExceeded) {
+					broken++
+				} else if err == nil && takes >= slow/2 {
+					good++
+				}
+			})
+			<-time.After(time.Duration(random.ExpFloat64() / rate * float64(time.Second)))
+		}
+		v.Wait()
+		can := parallel / slow.Seconds() * (length * 5 / 6).Seconds()
+		t.Logf("%d of %.0f that can be done are, %d are broken off", good, can, broken)
+		if float64(good) < .9*can || float64(broken) > .1*can {
+			t.Errorf("%d of %.0f that can be done are, %d are broken off", good, can, broken)
+		}
+		if v.running != 0 || v.waiting != 0 || v.background != 0 || v.inside != 0 {
+			t.Errorf("in the end %d places are taken for %v and %d wait", v.running, v.inside, v.waiting)
+		}
+	})
+}
+
+// A file that had waited until its deadline was answered as if its analysis had taken too
+// long. Whoever waits behind it need not wait for what it was waiting for.
+func TestGateTurnsAwayWhatHasWaitedInVain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := newTestGate(3, nil)
+		film := func() File { return uploaded("\x00\x00\x00\x18ftypisom") }
+		leave, err := g.enter(t.Context(), Request{File: film()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		soon, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+		defer cancel()
+		told := make(chan error, 1)
+		go func() {
+			_, err := g.enter(soon, Request{File: film()}) // there is one place, and it needs two
+			told <- err
+		}()
+		synctest.Wait()
+		behind := make(chan func(bool), 1)
+		go func() {
+			leave, err := g.enter(t.Context(), Request{File: uploaded("\xff\xd8\xff\xe0")})
+			if err != nil {
+				t.Error(err)
+			}
+			behind <- leave
+		}()
+		<-time.After(time.Second)
+		if len(behind) != 0 {
+			t.Error("a picture has slipped past a film")
+		}
+		var saturated *SaturatedError
+		if err := <-told; !errors.As(err, &saturated) {
+			t.Errorf("the film: %v", err)
+		}
+		(<-behind)(true)
+		leave(true)
+		if g.running != 0 || g.waiting != 0 || g.inside != 0 {
+			t.Errorf("in the end %d places are taken for %v and %d wait", g.running, g.inside, g.waiting)
+		}
+	})
+}
+
+// What became of a file that had a place but was not admitted says nothing of what
+// others take: while the database stalled, it had the gate refuse what it had room for.
+func TestGateLearnsNothingFromWhoIsNotAdmitted(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := newTestGate(1, nil)
+		refused := errors.New("no connection")
+		_, err := g.enter(t.Context(), Request{Admitted: func() error { <-time.After(time.Minute); return refused }})
+		if !errors.Is(err, refused) || len(g.costs) != 0 || g.running != 0 {
+			t.Errorf("%v; %d places taken, costs %v", err, g.running, g.costs)
+		}
+	})
+}
