@@ -46,7 +46,7 @@ func (c *cli) run(ctx context.Context, stdout, stderr io.Writer) error {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop)
-	ctx, cancel := context.WithTimeout(ctx, c.Limit)
+	ctx, cancel := context.WithTimeout(ctx, c.limit(plans))
 	defer cancel()
 	if err := s.probe(ctx, c.Timeout); err != nil {
 		return err
@@ -140,6 +140,11 @@ func verdict(ctx context.Context, steps []step) error {
 	}
 	if ctx.Err() != nil {
 		return errors.New("interrupted; the report is what was measured until then")
+	}
+	for _, s := range steps {
+		if s.result.Silenced() {
+			return fmt.Errorf("%s: the server stopped answering; the report holds what came before", named(s.plan))
+		}
 	}
 	for _, s := range steps {
 		if s.result.Due().Successes > 0 {

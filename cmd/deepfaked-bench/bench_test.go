@@ -210,12 +210,46 @@ func TestEndedEarly(t *testing.T) {
 	}
 }
 
+// TestServerThatDies: the exit code was 0, and nothing but a column of errors told that most
+// of the measurement was of nobody; clients of a closed loop called as often as they could,
+// 95,000 times in five seconds.
+func TestServerThatDies(t *testing.T) {
+	t.Parallel()
+	d := newDouble(t)
+	go func() {
+		<-d.tenth
+		d.CloseClientConnections()
+		d.Close()
+	}()
+	s := call(t.Context(), quick(d, "--clients", "2", "--json", "-", picture(t))...)
+	assert.Equal(t, exitFailed, s.code)
+	assert.Contains(t, s.err, "the server stopped answering")
+	assert.Regexp(t, `of \d+ requests \d+ failed without an answer that counts \(.*connection refused: \d+`, s.err)
+	step := understood(t, s.out).Steps[0]
+	assert.Less(t, step.Errors["connection refused"], 2*4*200/10+10, "each client waits 10 ms")
+}
+
+// TestLimitCoversAllLoads: a measurement of six rates that are never steady takes longer than the
+// ten minutes that were its limit unless one was given.
+func TestLimitCoversAllLoads(t *testing.T) {
+	t.Parallel()
+	c := cli{Ramp: []float64{1, 2, 3, 4, 5, 6}, Warmup: 5 * time.Second, Window: 10 * time.Second, Windows: 10, SLO: time.Second, Timeout: time.Minute, Connections: 1}
+	plans, err := c.plans()
+	require.NoError(t, err)
+	assert.Equal(t, 6*(5+100+60)*time.Second+time.Minute, c.limit(plans))
+	brief := time.Second
+	c.Limit = &brief
+	assert.Equal(t, brief, c.limit(plans))
+}
+
 // TestNotMeasurable: what can't succeed is told at once, or at the end.
 func TestNotMeasurable(t *testing.T) {
 	t.Parallel()
 	d := newDouble(t)
 	gone := httptest.NewServer(http.NotFoundHandler())
 	gone.Close()
+	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<html>")) }))
+	defer other.Close()
 	sound := place(t, t.TempDir(), "a.wav", wavBytes)
 	for name, c := range map[string]struct {
 		args []string
@@ -223,7 +257,10 @@ func TestNotMeasurable(t *testing.T) {
 	}{
 		"another's key": {[]string{"--url", d.URL, "--key", "x"}, "The key is unknown. (401 unauthorized"},
 		"nobody there":  {[]string{"--url", gone.URL, "--key", key}, "connection refused"},
-		"all refused":   {[]string{"--url", d.URL, "--key", key}, "no request succeeded"},
+		// These two ran to their end, and told only then that nothing had succeeded.
+		"another path":   {[]string{"--url", d.URL + "/nope", "--key", key}, "the service can't be measured"},
+		"another server": {[]string{"--url", other.URL, "--key", key}, "the service can't be measured"},
+		"all refused":    {[]string{"--url", d.URL, "--key", key}, "no request succeeded"},
 	} {
 		s := call(t.Context(), append(c.args, "--rate", "50", "--warmup", "0s", "--window", "100ms", "--windows", "3", sound)...)
 		assert.Equal(t, exitFailed, s.code, name)
@@ -236,7 +273,10 @@ func TestNotMeasurable(t *testing.T) {
 func TestNoRedirects(t *testing.T) {
 	t.Parallel()
 	other := newDouble(t)
-	d := httptest.NewServer(http.RedirectHandler(other.URL+"/v1/detect", http.StatusTemporaryRedirect))
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /v1/usage", func(w http.ResponseWriter, _ *http.Request) { reply(w, 200, map[string]any{"plan": "pro"}) })
+	mux.Handle("/", http.RedirectHandler(other.URL+"/v1/detect", http.StatusTemporaryRedirect))
+	d := httptest.NewServer(mux)
 	defer d.Close()
 	s := call(t.Context(), "--url", d.URL, "--key", key, "--burst", "3", "--warmup", "0s", "--json", "-", picture(t))
 	assert.Equal(t, exitFailed, s.code)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -33,13 +34,13 @@ type cli struct {
 	Mix  map[string]float64 `mapsep:"," placeholder:"KIND=WEIGHT,…" help:"How often files of a kind are sent, such as image=3,audio=1 (default: all files alike)."`
 	Seed uint64             `default:"1" help:"Start of the random numbers that choose files and arrivals."`
 
-	Warmup      time.Duration `default:"5s" help:"Load before the measurement."`
-	Window      time.Duration `default:"10s" help:"Length of a window."`
-	Windows     int           `default:"10" help:"Most windows, for each rate."`
-	SLO         time.Duration `name:"slo" default:"2s" help:"Longest latency that counts as good."`
-	Timeout     time.Duration `default:"1m" help:"Longest time of a request."`
-	Limit       time.Duration `default:"10m" help:"Longest time of all; what was measured until then is told."`
-	Connections int           `default:"1024" help:"Most requests at once in an open loop; what finds none free is sent late."`
+	Warmup      time.Duration  `default:"5s" help:"Load before the measurement."`
+	Window      time.Duration  `default:"10s" help:"Length of a window."`
+	Windows     int            `default:"10" help:"Most windows, for each rate."`
+	SLO         time.Duration  `name:"slo" default:"2s" help:"Longest latency that counts as good."`
+	Timeout     time.Duration  `default:"1m" help:"Longest time of a request."`
+	Limit       *time.Duration `placeholder:"DURATION" help:"Longest time of all; what was measured until then is told (default: what all loads may take)."`
+	Connections int            `default:"1024" help:"Most requests at once in an open loop; what finds none free is sent late."`
 
 	PID   int    `name:"pid" placeholder:"PID" help:"Process of the service on this machine: tells the processor time and memory of it and its children."`
 	JSON  string `name:"json" placeholder:"FILE" help:"File for a report as JSON, or - for standard output, which moves the table to standard error."`
@@ -62,6 +63,9 @@ func (c *cli) plans() ([]load.Plan, error) {
 		plans = nil
 	}
 	for _, rate := range c.Ramp {
+		if rate <= 0 {
+			return nil, usageError{errors.New("the rates of a ramp must be positive")}
+		}
 		step := base
 		step.Rate = rate
 		plans = append(plans, step)
@@ -71,8 +75,20 @@ func (c *cli) plans() ([]load.Plan, error) {
 			return nil, usageError{err}
 		}
 	}
-	if c.Limit <= 0 {
-		return nil, usageError{fmt.Errorf("the limit of %v must be positive", c.Limit)}
+	if c.Limit != nil && *c.Limit <= 0 {
+		return nil, usageError{fmt.Errorf("the limit of %v must be positive", *c.Limit)}
 	}
 	return plans, nil
+}
+
+// limit is how long all may take: that of the probe and of every load unless given.
+func (c *cli) limit(plans []load.Plan) time.Duration {
+	if c.Limit != nil {
+		return *c.Limit
+	}
+	all := c.Timeout
+	for _, p := range plans {
+		all += p.Longest()
+	}
+	return all
 }

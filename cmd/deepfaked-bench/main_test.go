@@ -56,7 +56,7 @@ func TestCommandLine(t *testing.T) { //nolint:paralleltest // the environment is
 		"an absent file": {[]string{"--key", "k", "--rate", "1", "/nonexistent"}, "no such file"},
 		"no load":        {[]string{"--key", "k", file}, "one of a rate"},
 		"two loads":      {[]string{"--key", "k", "--rate", "1", "--clients", "2", file}, "can't be used together"},
-		"an empty ramp":  {[]string{"--key", "k", "--ramp", "1,0", file}, "one of a rate"},
+		"an empty ramp":  {[]string{"--key", "k", "--ramp", "1,0", file}, "rates of a ramp must be positive"},
 		"no limit":       {[]string{"--key", "k", "--rate", "1", "--limit", "0s", file}, "must be positive"},
 		"a strange mix":  {[]string{"--key", "k", "--rate", "1", "--mix", "audio=1", file}, `names "audio"`},
 		"no address":     {[]string{"--key", "k", "--rate", "1", "--url", "localhost:8080", file}, "must begin with http://"},

@@ -5,8 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
-	"net/url"
 	"syscall"
 	"time"
 
@@ -51,17 +51,16 @@ func (s *service) next() load.Call {
 }
 
 // probe asks for the usage, so that a wrong address or key is told before the long
-// wait.
+// wait. A service that is busy or fails is measured all the same.
 func (s *service) probe(ctx context.Context, timeout time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	_, err := s.client.Usage(ctx)
 	var refused *client.Error
-	var unreachable *url.Error
-	if errors.As(err, &unreachable) || errors.As(err, &refused) && refused.Status == http.StatusUnauthorized {
-		return fmt.Errorf("the service can't be measured: %w", err)
+	if err == nil || errors.As(err, &refused) && (refused.Status == http.StatusTooManyRequests || refused.Status >= http.StatusInternalServerError) {
+		return nil
 	}
-	return nil
+	return fmt.Errorf("the service can't be measured: %w", err)
 }
 
 // call notes what comes back on the way.
@@ -131,6 +130,8 @@ func short(err error) string {
 		return "connection refused"
 	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
 		return "connection reset"
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return "connection closed"
 	}
 	return "no answer that makes sense"
 }

@@ -84,6 +84,13 @@ func counts[K cmp.Ordered](of map[K]int) string {
 	return strings.Join(parts, ", ")
 }
 
+func sum[K comparable](of map[K]int) (all int) {
+	for _, n := range of {
+		all += n
+	}
+	return all
+}
+
 // people is a duration to three digits.
 func people(d time.Duration) string {
 	unit := time.Nanosecond
@@ -108,12 +115,16 @@ func (s step) remarks() (out []string) {
 	default:
 		out = append(out, unsteady(r))
 	}
+	if len(due.Errors) > 0 {
+		out = append(out, fmt.Sprintf("of %d requests %d failed without an answer that counts (%s).", due.Requests, sum(due.Errors), counts(due.Errors)))
+	}
 	for _, known := range []struct {
 		n    int
 		what string
 	}{
-		{due.Unsent, "requests were due and never sent, as all connections were busy; their latency is missing above."},
+		{due.Unsent, "requests were due and never sent, as all connections or this machine were busy; their latency is missing above."},
 		{due.Unfinished, "requests were given up when the run ended; their latency is missing above."},
+		{due.Statuses[http.StatusPaymentRequired], "answers were 402: the key's plan allows no asynchronous requests, or its scans are used up."},
 		{due.Statuses[http.StatusTooManyRequests], "answers were 429: a limit of the service was reached; --help says how to lift it."},
 	} {
 		if known.n > 0 {

@@ -49,6 +49,10 @@ func acquire(ctx context.Context, free chan<- struct{}) bool {
 	}
 }
 
+// unheard is how long a client of a closed loop waits after a request that got no
+// answer: a target that is gone would be called as often as this machine can.
+const unheard = 10 * time.Millisecond
+
 // closed has clients who each send as soon as their last request has been
 // answered, until sending ends. A slow target is asked less often.
 func (g *generator) closed(ctx, sending context.Context, clients int) {
@@ -63,7 +67,9 @@ func (g *generator) closed(ctx, sending context.Context, clients int) {
 	for range clients {
 		calls.Go(func() {
 			for sending.Err() == nil {
-				g.send(ctx, pick(), time.Now())
+				if a := g.send(ctx, pick(), time.Now()); !a.OK && len(a.Statuses) == 0 {
+					waitUntil(sending, time.Now().Add(unheard))
+				}
 			}
 		})
 	}
@@ -82,7 +88,7 @@ func (g *generator) burst(ctx context.Context, requests int) {
 
 // send makes a request and records it. Where ctx ends, nobody knows what would
 // have become of it; where its own time runs out, it has failed.
-func (g *generator) send(ctx context.Context, call Call, due time.Time) {
+func (g *generator) send(ctx context.Context, call Call, due time.Time) Answer {
 	bounded, cancel := context.WithTimeout(ctx, g.timeout)
 	defer cancel()
 	e := event{due: due, sent: time.Now()}
@@ -92,4 +98,5 @@ func (g *generator) send(ctx context.Context, call Call, due time.Time) {
 		e.fate = unfinished
 	}
 	g.record(e)
+	return e.Answer
 }

@@ -53,6 +53,14 @@ func (p Plan) Validate() error {
 	return nil
 }
 
+// Longest is how long Run may take.
+func (p Plan) Longest() time.Duration {
+	if p.Burst > 0 {
+		return p.Warmup + 2*p.Timeout // the last request of the warm-up, and the burst
+	}
+	return p.Warmup + time.Duration(p.Windows)*p.Window + p.Timeout
+}
+
 func (p Plan) gaps() Gaps {
 	if p.Poisson {
 		return Poisson(p.Rate, rand.New(rand.NewPCG(p.Seed, 0))) //nolint:gosec // a load that can be repeated needs no secrecy

@@ -37,6 +37,16 @@ func (r *Result) Due() *Tally {
 	return all
 }
 
+// Silenced says that the last window had nothing but errors: the target is gone, and
+// what was measured before hides it.
+func (r *Result) Silenced() bool {
+	if len(r.Windows) == 0 {
+		return false
+	}
+	due := r.Windows[len(r.Windows)-1].Due
+	return due.Successes+due.Failures == 0 && len(due.Errors) > 0
+}
+
 // Rates are how many successes a second came to an end in these windows, and how
 // many of them in time. What piles up and ends later, counts later.
 func (r *Result) Rates() (throughput, goodput float64) {
