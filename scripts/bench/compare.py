@@ -23,7 +23,7 @@ LOADS = (("half", 0.5), ("high", 0.8), ("twice", 2.0))  # and their share of the
 AGREE = 1e-3  # of probabilities
 START, END, OVERHEAD = 10.0, 1.0, 0.9  # seconds that a server and a load take besides, late answers included
 TRIAL = 2.0  # seconds for each layout that is tried
-ROUNDS, MINUTES = 3, 24
+ROUNDS, MINUTES = 3, 40
 QUICK = 1.6  # seconds of each load
 SHORTEST = 1.0
 
@@ -70,14 +70,14 @@ class Running(Process):
     def __enter__(self):
         super().__enter__()
         try:
-            self.await_(self._answers)
+            self.await_(self.answers)
         except BaseException:
             self.__exit__()
             raise
         self.target = load.Target(self.base, self.running.pid, ("--post", self.peer.path, "--form", self.peer.form))
         return self
 
-    def _answers(self):
+    def answers(self):
         try:
             speak.ask(self.url, self.peer.form, self.first)
         except speak.Refused:
@@ -124,9 +124,8 @@ def run(target, workload, files, seconds):
     if capacity <= 0:
         raise load.Failed("no request succeeded")
     for name, share in LOADS:
-        # A server that refuses nothing answers late only once more than the SLO's worth of work waits.
-        warmup = min(load.SLO, seconds / 2) if name == "twice" else None
-        out[name] = figures(load.opened(target, share * capacity, files, seconds, warmup=warmup))
+        extra = {"warmup": load.DROWNED} if name == "twice" else {}
+        out[name] = figures(load.opened(target, share * capacity, files, seconds + extra.get("warmup", 0), **extra))
     return out
 
 
@@ -218,13 +217,15 @@ class Comparison:
                         target.options = ("--post", "/v1/detect")
                     for w in self.workloads:
                         self._measure(name, w, target, seconds)
+                        if p:  # what it has not refused it may still work on, which the next load would pay for
+                            running.await_(running.answers)
             except RuntimeError as e:
                 say(f"{name}: {e}")
             # Rounds of all servers stay side by side, also where one gave nothing.
             for w in self.workloads:
                 rounds = self.results.setdefault(w, {}).setdefault(name, [])
                 if len(rounds) == number:
-                    rounds.append({"error": "the server did not start"})
+                    rounds.append({"error": "the server did not start, or no longer answered"})
 
     def _measure(self, name, workload, target, seconds):
         try:
@@ -237,10 +238,11 @@ class Comparison:
 
     def plan(self, left):
         """How long each load of a round may be with so many seconds left for it and those after it."""
-        servers, loads = 1 + len(self.peers), (1 + len(self.peers)) * len(self.workloads) * (1 + len(LOADS))
+        servers = 1 + len(self.peers)
+        pairs = servers * len(self.workloads)
         rounds = self.rounds - len(self.seconds)
         start = statistics.mean(self.starts) if self.starts else START
-        return max(SHORTEST, (left / rounds - servers * (start + END)) / loads - OVERHEAD)
+        return max(SHORTEST, (left / rounds - servers * (start + END) - pairs * load.DROWNED) / (pairs * (1 + len(LOADS))) - OVERHEAD)
 
     def run(self, chosen, began):
         """All rounds, within the time."""

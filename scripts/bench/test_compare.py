@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 import unittest
+import unittest.mock
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -77,6 +78,29 @@ class Document(unittest.TestCase):
         self.assertIn("| mix | synchronous | 50 % | 8.0 | 7.9/s | 7.5/s | 12 ms | 20 ms | 500 ms | 12 s | 429: 3, timeout: 1 | 50 ms | 1024 MiB | 80 * |", text)
 
 
+class Overload(unittest.TestCase):
+    """At twice the capacity all that is measured comes after a queue without bounds is longer than the SLO.
+
+    It began after one second at most, when such a server still answers everything in time: its goodput was its throughput.
+    """
+
+    def test_what_a_queue_without_bounds_gets(self):
+        asked = {}
+
+        def opened(_, rate, __, seconds, warmup=None):
+            asked[rate] = seconds, warmup
+            return {"load": {}, "latency": {}, "server": None} | dict.fromkeys(("throughput", "goodput", "steady", "successes", "statuses", "errors", "unsent"), 1)
+
+        closed = opened(None, 0, None, 1) | {"throughput": 100.0}
+        with unittest.mock.patch.multiple(load, opened=opened, closed=lambda *_: closed):
+            compare.run(None, "mix", [], 3.0)
+        seconds, warmup = asked[200.0]
+        self.assertGreaterEqual(seconds - warmup, 3.0)
+        # What is answered at t came at t/2.
+        self.assertGreater(warmup - warmup / 2, load.SLO)
+        self.assertEqual([asked[rate] for rate in (50.0, 80.0)], [(3.0, None)] * 2)
+
+
 class Plan(unittest.TestCase):
     """The time is kept, and nobody is always first."""
 
@@ -84,7 +108,7 @@ class Plan(unittest.TestCase):
         c = SimpleNamespace(peers=list("abcdefghi"), workloads=list("wxyz"), rounds=3, seconds=[1.5], starts=[4.0, 6.0])
         each = compare.Comparison.plan(c, 1000)
         loads = 10 * 4 * (1 + len(compare.LOADS))
-        self.assertAlmostEqual(2 * (10 * (5 + compare.END) + loads * (each + compare.OVERHEAD)), 1000)
+        self.assertAlmostEqual(2 * (10 * (5 + compare.END) + 10 * 4 * load.DROWNED + loads * (each + compare.OVERHEAD)), 1000)
         self.assertEqual(compare.Comparison.plan(c, 10), compare.SHORTEST)
 
     def test_order(self):
