@@ -9,8 +9,8 @@ from pathlib import Path, PurePosixPath
 from gather import known
 from gather.media import POINTER, Hashes, Unfit, check_sound, difference_hash, looked_at, tiles
 from gather.mirror import Missing, Repository
-from gather.speakers import speaker
 from gather.table import matching
+from speakers import speaker
 
 SEED = "deepfaked-1"
 COLUMNS = (

@@ -12,7 +12,8 @@ import cv2
 import numpy as np
 from PIL import Image
 
-from gather import media, speakers, table
+import speakers
+from gather import media, table
 from gather.collect import Collector
 from gather.known import ARCHIVES
 

@@ -32,11 +32,12 @@ def system_key(name):
 
 def unseen(clips, test):
     """Mask of what may teach a model that is judged on `test`: nothing of its
-    repositories, and no fake of its systems."""
+    repositories, no voice of its speakers, as far as they are known, and no fake of its systems."""
     homes = {c["repository"] for c, t in zip(clips, test) if t}
     systems = {system_key(c["system"]) for c, t in zip(clips, test) if t and c["label"]}
-    return np.array([c["repository"] not in homes and not (c["label"] and system_key(c["system"]) in systems)
-                     for c in clips])
+    voices = {c["speaker"] for c, t in zip(clips, test) if t} - {""}
+    return np.array([c["repository"] not in homes and c["speaker"] not in voices
+                     and not (c["label"] and system_key(c["system"]) in systems) for c in clips])
 
 
 def strict_splits(clips, fold):

@@ -5,11 +5,15 @@ import hashlib
 import io
 import os
 import re
+import sys
 import tarfile
 
 import numpy as np
 
 import audio
+
+sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))  # last: `gather` stays this file
+from speakers import speaker  # noqa: E402
 
 # The folders of speech.tar: name -> (repository, commit, licence of the repository).
 FOLDERS = {
@@ -51,7 +55,7 @@ def from_folders(archive):
         found = VOCODER.search(os.path.basename(path)) if folder == "vocoders" else None
         system = (found.group(0).lower() if found else "waveform copy") if label == "fake" else folder
         yield dict(path=path, label=int(label == "fake"), system=system, repository=repository, commit=commit,
-                   licence=licence, corpus=corpus(path), archived=True, sums=[], data=data)
+                   licence=licence, corpus=corpus(path), speaker=speaker(path), archived=True, sums=[], data=data)
 
 
 def from_manifest(archive):
@@ -61,7 +65,7 @@ def from_manifest(archive):
         origin = row["repository"] + "/" + row["path in the repository"]
         yield dict(path=row["path"], label=int(row["label"] == "fake"), system=row["system"],
                    repository=row["repository"], commit=row["commit"][:12],
-                   licence=row["licence of the repository"], corpus=corpus(origin), archived=True,
+                   licence=row["licence of the repository"], corpus=corpus(origin), speaker=speaker(origin), archived=True,
                    sums=[row["sha256 of the original"].lower()], data=files[row["path"]])
 
 
@@ -80,7 +84,7 @@ def from_collection(folder):
             data = f.read()
         yield dict(path=row["path"], label=LABELS.index(row["label"]), system=row["system"],
                    repository=row["repository"], commit=row["commit"][:12], licence=row["licence"],
-                   corpus=corpus(row["repository"] + "/" + row["original path"]), archived=False,
+                   corpus=corpus(row["repository"] + "/" + row["original path"]), speaker=row["speaker"], archived=False,
                    sums=[row["sha256"].lower()], data=data)
 
 
