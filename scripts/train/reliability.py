@@ -1,6 +1,7 @@
-"""How far probabilities can be trusted: calibration error, and what a validation set can support at all."""
+"""How far figures can be trusted: calibration error, what a validation set can support at all, and intervals of shares."""
 
 import numpy as np
+from scipy.stats import beta
 
 BINS = 15
 STEP = 0.01  # of the search for limits, in log-odds
@@ -27,6 +28,31 @@ def effective(weights):
     """How many items of equal weight say as much (Kish: Survey Sampling, 1965)."""
     weights = np.asarray(weights, float)
     return float(weights.sum() ** 2 / (weights**2).sum())
+
+
+def exact_interval(count, n):
+    """The 95 % limits of a share, count of n independent items.
+
+    Clopper and Pearson: The use of confidence or fiducial limits illustrated in the case of the binomial, Biometrika 26
+    (1934). A count that is not whole, as of weighted items, is rounded outwards: down for the lower limit, up for the other.
+    """
+    few, many = np.floor(round(count, 6)), np.ceil(round(count, 6))
+    low = beta.ppf(0.025, few, n - few + 1) if few > 0 else 0.0
+    high = beta.ppf(0.975, many + 1, n - many) if many < n else 1.0
+    return [float(low), float(high)]
+
+
+def widened(interval, hit, weights, items):
+    """An interval of the share of the weight that is hit, no narrower at either end than the exact one.
+
+    A bootstrap of one or two hits draws none or few of them again and is too sure. Items that come in clusters, as of one
+    repository, cannot be surer than independent ones. Rows that share one of items, as a file under several conditions,
+    count as one, and weights make fewer of them (effective).
+    """
+    hit, weights = np.asarray(hit, float), np.asarray(weights, float)
+    n = effective(np.bincount(np.unique(items, return_inverse=True)[1], weights))
+    low, high = exact_interval(float(weights @ hit / weights.sum()) * n, n)
+    return [min(interval[0], low), max(interval[1], high)]
 
 
 def limits(labels, log_odds, weights, items=None):

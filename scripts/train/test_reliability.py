@@ -1,4 +1,4 @@
-"""Tests of the calibration error and of the limits of claims."""
+"""Tests of the calibration error, of the limits of claims and of the intervals of shares."""
 
 import unittest
 
@@ -105,6 +105,40 @@ class Limits(unittest.TestCase):
         label, odds = np.arange(400) % 2, r.normal(0, 3, 400)
         low, high = reliability.limits(label, odds, np.ones(400), np.arange(400))
         self.assertTrue(-0.5 < low <= 0 <= high < 0.5, (low, high))
+
+
+class Shares(unittest.TestCase):
+    """No interval is narrower than that of independent items."""
+
+    def test_exact(self):
+        """By the rule of Clopper and Pearson, of published tables; and without events or with nothing else, in closed form."""
+        for count, n, want in ((0, 147, [0, 1 - 0.025 ** (1 / 147)]), (147, 147, [0.025 ** (1 / 147), 1]), (10, 100, [0.0490, 0.1762]),
+                               (2, 147, [0.0017, 0.0483])):
+            found = reliability.exact_interval(count, n)
+            self.assertLess(np.abs(np.array(found) - want).max(), 1e-4, (count, n, found))
+
+    def test_counts_that_are_not_whole_are_rounded_outwards(self):
+        self.assertEqual(reliability.exact_interval(1.5, 147), [reliability.exact_interval(1, 147)[0], reliability.exact_interval(2, 147)[1]])
+        self.assertEqual(reliability.exact_interval(4 - 1e-12, 390), reliability.exact_interval(4, 390), "a sum of shares is not exact")
+
+    def test_envelope(self):
+        """Each end by itself: what the bootstrap has wider stays."""
+        hit, ones, item = np.arange(147) < 2, np.ones(147), np.arange(147)
+        exact = reliability.exact_interval(2, 147)
+        for told, want in (([0.01, 0.02], exact), ([0.0, 0.027], [0.0, exact[1]]), ([0.01, 0.9], [exact[0], 0.9]), ([0.0, 0.9], [0.0, 0.9])):
+            self.assertEqual(reliability.widened(told, hit, ones, item), want)
+
+    def test_views_of_a_file_are_one_item(self):
+        hit, item = np.arange(147) < 2, np.arange(147)
+        once = reliability.widened([0.5, 0.5], hit, np.ones(147), item)
+        twice = reliability.widened([0.5, 0.5], np.tile(hit, 2), np.ones(294), np.tile(item, 2))
+        self.assertTrue(np.allclose([min(once), max(once)], [min(twice), max(twice)]))
+
+    def test_weights_leave_fewer(self):
+        """Nine of a hundred that carry all weight are nine."""
+        weights = np.where(np.arange(100) < 9, 1.0, 0.0)
+        found = reliability.widened([0.3, 0.3], np.arange(100) < 3, weights, np.arange(100))
+        self.assertTrue(np.allclose(found, reliability.exact_interval(3, 9)))
 
 
 if __name__ == "__main__":
