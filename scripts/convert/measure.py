@@ -71,7 +71,7 @@ def facts(found, values, dropped, kind, conditions):
         "genuine_called_fake": round(float((values[genuine, 0] >= 0).mean()), 3),
         "fakes_called_fake": round(float((values[~genuine, 0] >= 0).mean()), 3),
         "calibration": calibration,
-        "operating_points": trainer.operating_points(both[0], trainer.probability(calibration, both[1]), both[2]),
+        "operating_points": trainer.operating_points(both[0], trainer.probability(calibration, both[1]), both[2], list(range(len(found))) * len(conditions)),
         "held_out_dropped": dropped,
     }
 

@@ -87,18 +87,28 @@ def probability(calibration, scores):
     return 1 / (1 + np.exp(-(calibration["scale"] * np.asarray(scores) + calibration["bias"])))
 
 
-def operating_points(labels, chances, repositories):
-    """Thresholds on P(fake) by the share of genuine items above them, and what they catch."""
+def share_interval(caught, own, samples, items):
+    """The interval of the share that is caught of the rows in the mask."""
+    again = [caught[i][own[i]].mean() for i in samples]
+    return [round(v, 3) for v in reliability.widened(interval(again), caught[own], np.ones(own.sum()), items[own])]
+
+
+def operating_points(labels, chances, repositories, items=None):
+    """Thresholds on P(fake) by the share of genuine items above them, and what they catch.
+
+    Rows that share one of items, as a file under several conditions or the frames of a clip, are one item to the intervals.
+    """
     labels, chances = np.asarray(labels), np.asarray(chances)
+    items = np.arange(len(labels)) if items is None else np.asarray(items)
     samples = list(resamples(labels, repositories))
     points = {}
     for name, rate in POINTS.items():
         threshold = round(float(np.quantile(chances[labels == 0], 1 - rate)), DIGITS)
         caught = chances >= threshold
-        alarms, found = ([caught[i][labels[i] == fake].mean() for i in samples] for fake in (0, 1))
+        alarms, found = (share_interval(caught, labels == fake, samples, items) for fake in (0, 1))
         points[name] = {
-            "false_positive_rate": rate, "false_positive_interval": interval(alarms), "threshold": threshold,
-            "detection_rate": round(float(caught[labels == 1].mean()), 3), "detection_interval": interval(found),
+            "false_positive_rate": rate, "false_positive_interval": alarms, "threshold": threshold,
+            "detection_rate": round(float(caught[labels == 1].mean()), 3), "detection_interval": found,
         }
     return points
 

@@ -113,9 +113,10 @@ def lines_of(study, scored, result, calibration, work):
 
 def line(items, scores, calibration):
     """The operating points of all conditions together; scores is N×conditions, and what has none is left out."""
-    labels, names = (np.tile([getattr(i, name) for i in items], scores.shape[1]) for name in ("fake", "repository"))
+    facts = ([i.fake for i in items], [i.repository for i in items], [str(i.path) for i in items])
+    labels, names, files = (np.tile(fact, scores.shape[1]) for fact in facts)
     known = ~np.isnan(scores.T.ravel())
-    return figures.operating_points(labels[known], figures.probability(calibration, scores.T.ravel()[known]), names[known])
+    return figures.operating_points(labels[known], figures.probability(calibration, scores.T.ravel()[known]), names[known], files[known])
 
 
 def rows_of_parts(study, scored, scores, calibration, set_name):

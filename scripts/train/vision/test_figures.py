@@ -51,6 +51,22 @@ class Lines(unittest.TestCase):
                 self.assertTrue(low <= point[kind + "_rate"] + 0.005 and point[kind + "_rate"] <= high + 0.005, (kind, point))
                 self.assertGreater(high, low)
 
+    def test_few_events_are_not_surer_than_independent_ones(self):
+        """Of 147 genuine clips one or two were above the strict line, and a bootstrap gave [.000, .027] for it."""
+        items = [item(k, fake, ".mp4") for fake in (0, 1) for k in range(147)]
+        scores = np.tile(np.arange(147) / 147, 2)
+        point = pipeline.line(items, np.column_stack([scores, scores + 1e-4]), PLAIN)["strict"]
+        low, high = point["false_positive_interval"]
+        self.assertLessEqual(low, 0.002)
+        self.assertAlmostEqual(high, 0.048, delta=0.0006, msg="of 147 files, not of 294 views")
+        self.assertAlmostEqual(point["detection_interval"][1], 0.048, delta=0.0006)
+
+    def test_frames_of_a_clip_are_one_item(self):
+        items = [Item(Path(f"{k // 4}.mp4"), label, "g", f"r{k % 7}", "", "") for label in ("real", "fake") for k in range(400)]
+        scores = np.tile(np.repeat(np.arange(100) / 100, 4), 2)[:, None]
+        high = pipeline.line(items, scores, PLAIN)["strict"]["false_positive_interval"][1]
+        self.assertGreaterEqual(high, 0.054, "one clip of a hundred")
+
     def test_chances_that_hardly_differ(self):
         """A model without skill is hardly believed: with thresholds of four digits 3 % were above the line of 5 %."""
         labels = np.repeat([0, 1], 200)
