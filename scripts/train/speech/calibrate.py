@@ -64,16 +64,24 @@ def share_hit(own, hit, weight):
     return float((hit * weight)[own].sum() / weight[own].sum())
 
 
-def operating_points(label, score, weight, group, calibration):
-    """Name -> threshold on P(fake), aimed false positives, detection with interval."""
+def share_interval(own, hit, weight, item, samples):
+    """95 % interval of share_hit, no narrower than that of as many independent clips
+    as the weights are worth."""
+    again = metrics.interval([share_hit(own[i], hit[i], weight[i]) for i in samples])
+    return reliability.widened(again, hit[own], weight[own], item[own])
+
+
+def operating_points(label, score, weight, group, calibration, item):
+    """Name -> threshold on P(fake), aimed false positives, detection with interval.
+    Rows that share an item, as the conditions of a clip, are one to the intervals."""
     p, out = probability(calibration, score), {}
     for name, share in LEVELS:
         t = weighted_threshold(p[label == 0], weight[label == 0], share)
         hit = p >= t
         samples = list(metrics.resamples(label, group))
-        alarms, found = ([share_hit(label[i] == fake, hit[i], weight[i]) for i in samples] for fake in (0, 1))
-        out[name] = dict(false_positive_rate=share, false_positive_interval=metrics.interval(alarms), threshold=t,
-                         detection_rate=share_hit(label == 1, hit, weight), detection_interval=metrics.interval(found))
+        alarms, found = (share_interval(label == fake, hit, weight, item, samples) for fake in (0, 1))
+        out[name] = dict(false_positive_rate=share, false_positive_interval=alarms, threshold=t,
+                         detection_rate=share_hit(label == 1, hit, weight), detection_interval=found)
     return out
 
 

@@ -64,8 +64,8 @@ def measure(clips, tables, facts):
     measured = results.measurements(clips, scores, shortcut, train.strict(clips, tables, fold), fewer)
     label, score, weight, group = calibrate.pooled(clips, scores)
     facts["calibration"] = calibrate.platt(label, score, weight)
-    facts["operating_points"] = calibrate.operating_points(label, score, weight, group, facts["calibration"])
     item = np.tile(np.arange(len(clips)), len(calibrate.POOLED))
+    facts["operating_points"] = calibrate.operating_points(label, score, weight, group, facts["calibration"], item)
     facts["calibration"]["limits"] = reliability.limits(label, calibrate.odds(facts["calibration"], score), weight, item)
     facts["drift"] = train.scale_drift(clips, tables, fold, scores["clean"])
     for (m, _), s in zip(measured, scores.values()):  # the conditions come first

@@ -9,6 +9,7 @@ import tempfile
 import unittest
 import wave
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 import torch
@@ -83,6 +84,24 @@ class Unseen(unittest.TestCase):
         for a, b in (("MB-MelGAN", "multi_band_melgan"), ("PWG(voc)", "parallel_wavegan"), ("YourTTS", "your tts")):
             self.assertEqual(folds.system_key(a), folds.system_key(b), (a, b))
         self.assertNotEqual(folds.system_key("Tacotron2"), folds.system_key("Tacotron2+WaveGlow"))
+
+
+class Shares(unittest.TestCase):
+    """Intervals of the operating points."""
+
+    def test_no_surer_than_independent_clips(self):
+        """With 12 false alarms among 1,205 clips the card gave [.005, .016], and as many independent ones give [.005, .017]."""
+        with mock.patch.dict(sys.modules, metrics=module("metrics")):  # ONNX Runtime has a module of that name
+            calibrate = module("calibrate")
+        clips = [clip(f"r{k % 20}", label, "s") for label in (0, 1) for k in range(200)]
+        scores = {name: np.tile(np.linspace(-3, 3, 200), 2) for name in calibrate.POOLED}
+        label, score, weight, group = calibrate.pooled(clips, scores)
+        item = np.tile(np.arange(400), len(scores))
+        point = calibrate.operating_points(label, score, weight, group, dict(scale=1.0, bias=0.0), item)["strict"]
+        low, high = calibrate.reliability.exact_interval(2, 200)
+        for name in ("false_positive_interval", "detection_interval"):
+            self.assertLessEqual(point[name][0], low + 1e-9, name)
+            self.assertGreaterEqual(point[name][1], high - 0.001, "200 clips, not 800 views of them")
 
 
 class Lines(unittest.TestCase):
