@@ -53,17 +53,22 @@ func TestGateWhenProcessorsBecomeSlow(t *testing.T) {
 }
 
 // A file that had waited until its deadline was answered as if its analysis had taken too
-// long. Whoever waits behind it need not wait for what it was waiting for.
+// long. Whoever waits behind it need not wait for what it was waiting for. It is told what
+// a film that comes now would wait: half of the film that runs, and the picture.
 func TestGateTurnsAwayWhatHasWaitedInVain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newTestGate(3, nil)
 		film := func() File { return uploaded("\x00\x00\x00\x18ftypisom") }
+		picture := uploaded("\xff\xd8\xff\xe0")
+		const filmTakes, pictureTakes = 6 * time.Second, 3 * time.Second
+		g.costs.observe(classOf(Request{File: film()}), filmTakes)
+		g.costs.observe(classOf(Request{File: picture}), pictureTakes)
 		leave, err := g.enter(t.Context(), Request{File: film()})
 		if err != nil {
 			t.Fatal(err)
 		}
-		soon, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+		soon, cancel := context.WithTimeout(t.Context(), 2*filmTakes)
 		defer cancel()
 		told := make(chan error, 1)
 		go func() {
@@ -73,7 +78,7 @@ func TestGateTurnsAwayWhatHasWaitedInVain(t *testing.T) {
 		synctest.Wait()
 		behind := make(chan func(bool), 1)
 		go func() {
-			leave, err := g.enter(t.Context(), Request{File: uploaded("\xff\xd8\xff\xe0")})
+			leave, err := g.enter(t.Context(), Request{File: picture})
 			if err != nil {
 				t.Error(err)
 			}
@@ -84,8 +89,8 @@ func TestGateTurnsAwayWhatHasWaitedInVain(t *testing.T) {
 			t.Error("a picture has slipped past a film")
 		}
 		var saturated *SaturatedError
-		if err := <-told; !errors.As(err, &saturated) {
-			t.Errorf("the film: %v", err)
+		if err := <-told; !errors.As(err, &saturated) || saturated.RetryAfter != (2*filmTakes/2+pictureTakes)/3 {
+			t.Errorf("the film: %v, want a SaturatedError with a wait of 3s", err)
 		}
 		(<-behind)(true)
 		leave(true)

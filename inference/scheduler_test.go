@@ -273,6 +273,9 @@ func TestCallerWhoLeavesCostsNothing(t *testing.T) {
 	})
 }
 
+// Who is refused is told when the work would have been done: the rows that run and wait,
+// and its own, of a second each. A service that told everybody to be back in a second
+// passed this test for long.
 func TestRefusedAtAdmission(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -286,13 +289,31 @@ func TestRefusedAtAdmission(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 		defer cancel()
 		var saturated *SaturatedError
-		if _, err := s.Run(ctx, numbers(9)); !errors.As(err, &saturated) || saturated.RetryAfter < time.Second {
-			t.Errorf("a deadline that cannot be met: got %v, want SaturatedError with the wait", err)
+		if _, err := s.Run(ctx, numbers(9)); !errors.As(err, &saturated) || saturated.RetryAfter != (6+1)*time.Second {
+			t.Errorf("a deadline that cannot be met: got %v, want SaturatedError with a wait of 7s", err)
 		}
-		if _, err := s.Run(t.Context(), numbers(make([]float32, 8)...)); !errors.As(err, &saturated) {
-			t.Errorf("a full queue: got %v, want SaturatedError", err)
+		if _, err := s.Run(t.Context(), numbers(make([]float32, 8)...)); !errors.As(err, &saturated) || saturated.RetryAfter != (6+8)*time.Second {
+			t.Errorf("a full queue: got %v, want SaturatedError with a wait of 14s", err)
 		}
 		wg.Wait()
+	})
+}
+
+// One row that fails fails its request: who runs the others keeps others waiting for
+// nothing.
+func TestRowsAfterOneThatFailedAreNotRun(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newSimulated(2, time.Second, 0)
+		r.poison = 13
+		s := setup(t, DefaultSchedulerOptions(), r)
+		_, err := s.Run(t.Context(), numbers(1, 2, 13, 4, 5, 6, 7))
+		if err == nil || !strings.Contains(err.Error(), "poisoned") {
+			t.Errorf("got %v, want the failure of the third row", err)
+		}
+		if got := fmt.Sprint(r.batches); got != "[2 2 1 1]" { // the second is halved
+			t.Errorf("batches %v, want [2 2 1 1]: nothing after the failure", got)
+		}
 	})
 }
 
