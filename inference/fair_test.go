@@ -134,3 +134,31 @@ func TestModestAccountIsNotRefused(t *testing.T) {
 		wg.Wait()
 	})
 }
+
+// Who comes while another is served starts with the same tag as all who do. Of those the
+// one whose deadline is nearest goes first, whenever it came.
+func TestEarliestDeadlineGoesFirstAmongEquals(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newSimulated(1, time.Second, 0)
+		s := setup(t, DefaultSchedulerOptions(), r)
+		s.Seed("m", 1, time.Second)
+		var all sync.WaitGroup
+		for i, hurry := range []time.Duration{time.Hour, time.Hour, 10 * time.Minute, time.Minute} { // the first keeps the executor busy
+			all.Go(func() {
+				ctx, cancel := context.WithTimeout(t.Context(), hurry)
+				defer cancel()
+				w := numbers(float32(i))
+				w.Account = fmt.Sprint(i)
+				if _, err := s.Run(ctx, w); err != nil {
+					t.Error(err)
+				}
+			})
+			synctest.Wait()
+		}
+		all.Wait()
+		if got := fmt.Sprint(r.order); got != "[0 3 2 1]" {
+			t.Errorf("accounts were served in the order %s, want [0 3 2 1]", got)
+		}
+	})
+}
