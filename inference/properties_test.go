@@ -89,7 +89,7 @@ type priced struct {
 // watch notes what runners do.
 type watch struct {
 	mu       sync.Mutex
-	batches  []int
+	batches  []int // rows of each
 	failures []string
 }
 
@@ -119,6 +119,31 @@ func (p *priced) Run(n int) ([]float32, error) {
 		}
 	}
 	return out, nil
+}
+
+// rows is how many were run, those again that were beside a spoilt one.
+func (w *watch) rows() (n int) {
+	for _, rows := range w.batches {
+		n += rows
+	}
+	return n
+}
+
+// count wants each row run once: all of those who were answered, and none of those who
+// were refused.
+func (w *watch) count(outcomes []outcome) {
+	answered, accepted := 0, 0
+	for _, o := range outcomes {
+		if o.err == nil {
+			answered += o.rows
+		}
+		if _, refused := errors.AsType[*SaturatedError](o.err); !refused {
+			accepted += o.rows
+		}
+	}
+	if n := w.rows(); n < answered || n > accepted {
+		w.fail("%d rows were run, %d of them answered, and %d accepted", n, answered, accepted)
+	}
 }
 
 // outcome is what came of a call.
@@ -215,12 +240,17 @@ func (c call) run(ctx context.Context, s *Scheduler, at time.Duration) outcome {
 
 // Whatever comes: no executor stands idle beside waiting rows, queues are bounded,
 // every call comes to its end, with its own rows or an error of its own, and what
-// is refused is refused at once with a wait.
+// is refused is refused at once with a wait, and no row is run twice, unless to find one
+// that is spoilt.
 func TestAnySchedule(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		s, seen := draw(rt, []string{"x", "y", "z"}, true), &watch{}
-		for _, o := range s.play(t, seen) {
+		outcomes := s.play(t, seen)
+		if !s.spoilt() {
+			seen.count(outcomes)
+		}
+		for _, o := range outcomes {
 			var saturated *SaturatedError
 			switch {
 			case errors.As(o.err, &saturated):
@@ -265,7 +295,9 @@ func TestDeadlinesAreMetOrRefused(t *testing.T) {
 				s.calls[i].deadline += time.Duration(s.calls[i].rows) * s.price(s.calls[i].model, 1)
 			}
 		}
-		for _, o := range s.play(t, seen) {
+		outcomes := s.play(t, seen)
+		seen.count(outcomes)
+		for _, o := range outcomes {
 			var saturated *SaturatedError
 			if o.err != nil && !errors.As(o.err, &saturated) {
 				seen.fail("%+v at %v: %v", o.call, o.at, o.err)
