@@ -65,7 +65,7 @@ func (g *gpu) Run(n int) ([]float32, error) {
 type scaled struct {
 	cards    int
 	load     float64 // requests a second
-	goodput  float64 // of those answered in time
+	goodput  float64 // answers in time that come in a second
 	p50, p99 float64 // milliseconds, of those
 	batch    float64 // rows, on average
 }
@@ -102,7 +102,8 @@ func simulate(t *testing.T, cards int, load float64, length time.Duration) scale
 }
 
 // arrivals has requests come at random until length has passed, after a warm-up,
-// and returns the latencies of those that were answered in time.
+// and returns the latencies of those that were answered in time meanwhile. What is
+// answered later was done later: to count it would flatter the cards.
 func arrivals(t *testing.T, s *inference.Scheduler, load float64, length time.Duration) (took []time.Duration) {
 	t.Helper()
 	const warmup = 300 * time.Millisecond
@@ -119,7 +120,8 @@ func arrivals(t *testing.T, s *inference.Scheduler, load float64, length time.Du
 			ctx, cancel := context.WithTimeout(t.Context(), deadline)
 			defer cancel()
 			_, err := s.Run(ctx, work)
-			if err != nil || due.Sub(begin) < warmup {
+			end := time.Since(begin)
+			if err != nil || end < warmup || end >= warmup+length || time.Since(due) > deadline {
 				return
 			}
 			mu.Lock()
@@ -132,19 +134,24 @@ func arrivals(t *testing.T, s *inference.Scheduler, load float64, length time.Du
 }
 
 // At 10,000 requests a second one, two and four simulated cards do all that they
-// can, and eight do everything.
+// can, and eight do everything. Just beyond what they can, where the line grows, they
+// were said to do more: what they answered after the load had ended counted as well.
 func TestScaling(t *testing.T) {
 	t.Parallel()
 	for _, cards := range []int{1, 2, 4, 8} {
-		got := simulate(t, cards, 10_000, 300*time.Millisecond)
-		assert.Greater(t, got.goodput, .93*min(10_000, capacity(cards)), "%+v", got)
-		assert.LessOrEqual(t, got.p99, 1e3*deadline.Seconds(), "%+v", got)
-		t.Logf("%+v, of %.0f a second", got, capacity(cards))
+		for _, load := range []float64{10_000, 1.05 * capacity(cards)} {
+			got, most := simulate(t, cards, load, time.Second), min(load, capacity(cards))
+			assert.Greater(t, got.goodput, .97*most, "%+v", got)
+			assert.LessOrEqual(t, got.goodput, 1.01*most, "%+v", got)
+			assert.LessOrEqual(t, got.p99, 1e3*deadline.Seconds(), "%+v", got)
+			t.Logf("%+v, of %.0f a second", got, capacity(cards))
+		}
 	}
 }
 
-// TestDrawScaling draws DESIGN.md's picture: DEEPFAKED_SCALING=inference/scaling.png
-// go test -run DrawScaling ./inference, with an absolute path.
+// TestDrawScaling draws DESIGN.md's picture, from the repository's root with
+// DEEPFAKED_SCALING=$PWD/inference/scaling.png go test -v -run DrawScaling ./inference
+// (tests run in the folder of their package).
 func TestDrawScaling(t *testing.T) {
 	t.Parallel()
 	path := os.Getenv("DEEPFAKED_SCALING")
@@ -153,13 +160,16 @@ func TestDrawScaling(t *testing.T) {
 	}
 	var all []scaled
 	for _, cards := range []int{1, 2, 4, 8} {
-		for _, share := range []float64{.02, .1, .25, .4, .55, .7, .8, .9, .95, 1, 1.05, 1.2, 1.5, 2} {
+		loads := []float64{10_000, 14_000}
+		for _, share := range []float64{.02, .1, .25, .4, .55, .7, .8, .9, .95, 1, 1.05, 1.1, 1.2, 1.5, 2} {
 			if load := share * capacity(cards); load < 14_000 {
-				all = append(all, simulate(t, cards, load, time.Second))
-				t.Logf("%+v", all[len(all)-1])
+				loads = append(loads, load)
 			}
 		}
-		all = append(all, simulate(t, cards, 10_000, time.Second), simulate(t, cards, 14_000, time.Second))
+		for _, load := range loads {
+			all = append(all, simulate(t, cards, load, 4*time.Second))
+			t.Logf("%+v", all[len(all)-1])
+		}
 	}
 	slices.SortStableFunc(all, func(a, b scaled) int { return int(a.load - b.load) })
 	require.NoError(t, drawScaling(path, all))
