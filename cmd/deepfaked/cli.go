@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -124,6 +125,7 @@ func defaults() kong.Vars {
 		"listen": c.Listen, "data": c.Data, "provider": c.Provider, "precision": c.Inference.Precision,
 		"log_level": c.Log.Level, "log_format": c.Log.Format,
 		"deadline": short(c.Deadline), "drain": short(c.Drain), "workers": strconv.Itoa(c.Jobs.Workers),
+		"batch": fmt.Sprintf("%d on a CPU, %d on a GPU", maxBatch, gpuBatch),
 	}
 }
 

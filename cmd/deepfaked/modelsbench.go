@@ -19,7 +19,7 @@ type modelsBench struct {
 	configFlags
 	dataFlag
 	engineFlags
-	Batch int           `default:"8" placeholder:"N" env:"DEEPFAKED_BATCH" help:"Largest batch (default: ${default}, the service's)."`
+	Batch *int          `placeholder:"N" env:"DEEPFAKED_BATCH" help:"Largest batch (default: the service's, ${batch})."`
 	For   time.Duration `default:"500ms" placeholder:"TIME" env:"DEEPFAKED_FOR" help:"How long each batch size runs (default: ${default})."`
 	JSON  bool          `env:"DEEPFAKED_JSON" help:"A line of JSON for each batch size."`
 }
@@ -36,7 +36,7 @@ type speed struct {
 
 // run proves each model before it measures it: a model that is wrong is not fast.
 func (c *modelsBench) run(ctx context.Context, to streams) error {
-	if c.Batch < 1 || c.Batch > 1024 || c.For <= 0 {
+	if c.Batch != nil && (*c.Batch < 1 || *c.Batch > 1024) || c.For <= 0 {
 		return usageError{errors.New("--batch must be between 1 and 1024, and --for more than nothing")}
 	}
 	cfg, err := settings(c.configFlags, c.dataFlag, c.engineFlags)
@@ -86,7 +86,9 @@ func (c *modelsBench) tell(speeds []speed, out, table io.Writer) error {
 // measure runs the batch sizes of a model one after the other. With an error it
 // returns those that were measured before.
 func (c *modelsBench) measure(ctx context.Context, env *ort.Environment, m *models.Model) ([]speed, error) {
-	s, err := env.NewSession(m, c.Batch)
+	most := largestBatch(env.Provider())
+	set(&most, c.Batch)
+	s, err := env.NewSession(m, most)
 	if err != nil {
 		return nil, err
 	}

@@ -34,6 +34,8 @@ func TestModelsBench(t *testing.T) { //nolint:paralleltest // one ONNX Runtime i
 	require.Equal(t, 0, s.code, s.err)
 	assert.Len(t, strings.Split(strings.TrimSpace(s.out), "\n"), 5, s.out)
 	assert.Equal(t, exitUsage, call(t, "models", "bench", "--batch", "0").code)
+	help := strings.Join(strings.Fields(call(t, "models", "bench", "--help").ok(t)), " ")
+	assert.Contains(t, help, "the service's, 8 on a CPU, 64 on a GPU") // it named 8 for both
 }
 
 // TestModelsBenchTellsWhatItHasMeasured: whoever measured all models for minutes had
