@@ -28,6 +28,7 @@ build: setup ## set up and leave bin/deepfaked and bin/deepfaked-bench
 
 test: setup-tests lint vet vuln ## set up and run every check and test
 	scripts/test-setup
+	scripts/test-gpu-check
 	cd scripts && python3 -m unittest discover -s bench -p 'test_*.py' -t .
 	go test -race -shuffle=on -timeout 12m -tags $(TEST_TAGS) ./...
 	$(MAKE) --no-print-directory cluster-check JOBS=100
@@ -35,7 +36,7 @@ test: setup-tests lint vet vuln ## set up and run every check and test
 lint: setup-tests ## golangci-lint, pyflakes and, where it is installed, shellcheck
 	$(TOOLS)/golangci-lint run --build-tags $(TEST_TAGS) ./...
 	pyflakes3 scripts
-	@if command -v shellcheck >/dev/null; then shellcheck scripts/setup scripts/test-setup scripts/run scripts/sample scripts/vuln scripts/memory-check scripts/gpu-check scripts/benchmark scripts/benchmark-peers scripts/deploy-check scripts/image-check .ci/run; \
+	@if command -v shellcheck >/dev/null; then shellcheck scripts/setup scripts/test-setup scripts/test-gpu-check scripts/run scripts/sample scripts/vuln scripts/memory-check scripts/gpu-check scripts/benchmark scripts/benchmark-peers scripts/deploy-check scripts/image-check .ci/run; \
 	else echo 'lint: shellcheck is not installed, the shell scripts were not checked'; fi
 
 vet: setup ## go vet, also as it is on a machine without OpenCV and FFmpeg

@@ -2,6 +2,7 @@ package inference_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -30,6 +31,7 @@ import (
 // those who run them in a loop while the scheduler has nothing to do.
 type rig struct {
 	model     string
+	on        ort.Provider
 	sessions  []*ort.Session
 	scheduler *inference.Scheduler
 	url       string
@@ -39,37 +41,78 @@ type rig struct {
 	row       []byte       // the body of a request, of a model that takes bytes
 }
 
-// newRig has one session of one thread for each core, as many as are asked for, and
-// what the service asks of Go and, for as long as the process lives, of the kernel where
-// models run on the CPU.
+// serviceLoad is what a provider is shown as the service would: the largest batch
+// (cmd/deepfaked/engine.go), and the clients of each session at saturation. While a GPU
+// runs its batch as many gather for the next, or half of the time it would wait for them.
+func serviceLoad(on ort.Provider) (batch, clients int) {
+	if on == ort.CPU {
+		return 8, 8
+	}
+	return 64, 128
+}
+
+// newRig has what the service has where models run. On a CPU these are as many sessions
+// of one thread as are asked for, and of the kernel, for as long as the process lives, the
+// policy; on a GPU one session for each device, used by one thread. What it asks of Go is
+// the same.
 func newRig(b *testing.B, model *models.Model, sessions int) *rig {
 	b.Helper()
-	opts := ort.Options{
-		Library: os.Getenv("DEEPFAKED_ONNXRUNTIME"), Provider: ort.CPU, Sessions: sessions, IntraOpThreads: 1,
-		Logger: slog.New(slog.DiscardHandler),
-	}
-	env, err := ort.Open(opts)
-	if errors.Is(err, ort.ErrNoLibrary) {
-		b.Skip(err)
-	}
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.Cleanup(func() { _ = env.Close() })
-	r := &rig{model: model.Card.Name}
-	if r.sessions, err = env.NewSessions(model, 8); err != nil {
+	env := openProvider(b, sessions)
+	r := &rig{model: model.Card.Name, on: env.Provider()}
+	batch, _ := serviceLoad(r.on)
+	var err error
+	if r.sessions, err = env.NewSessions(model, batch); err != nil {
 		b.Fatal(err)
 	}
 	r.row = make([]byte, len(r.sessions[0].Row(0).U8))
 	model.Card.Golden.Fill(models.Row{U8: r.row})
 	r.schedule(b)
 	r.serve(b)
-	before := runtime.GOMAXPROCS(ort.Cores() + sessions)
+	before := runtime.GOMAXPROCS(ort.Cores() + len(r.sessions))
 	b.Cleanup(func() { runtime.GOMAXPROCS(before) })
+	r.stay()
+	if r.on != ort.CPU {
+		return r
+	}
 	if err := errors.Join(policy.Batch(), policy.HugePages()); err != nil {
 		b.Log(err)
 	}
 	return r
+}
+
+// openProvider opens the provider that DEEPFAKED_TEST_PROVIDER names, the CPU without it.
+// What was asked for by name and is not there fails: it was always the CPU, and
+// scripts/gpu-check told its figures as those of a GPU.
+func openProvider(b *testing.B, sessions int) *ort.Environment {
+	b.Helper()
+	named := os.Getenv("DEEPFAKED_TEST_PROVIDER")
+	opts := ort.Options{
+		Library: os.Getenv("DEEPFAKED_ONNXRUNTIME"), Provider: ort.Provider(cmp.Or(named, string(ort.CPU))),
+		IntraOpThreads: 1, Logger: slog.New(slog.DiscardHandler),
+	}
+	switch opts.Provider {
+	case ort.Auto:
+		b.Fatal("DEEPFAKED_TEST_PROVIDER must be cpu, cuda or tensorrt: auto could mean any")
+	case ort.CPU:
+		opts.Sessions = sessions
+	}
+	env, err := ort.Open(opts)
+	if errors.Is(err, ort.ErrNoLibrary) && named == "" {
+		b.Skip(err)
+	}
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { _ = env.Close() })
+	return env
+}
+
+// stay keeps the goroutine that calls it on its thread for good, where sessions want that
+// of who runs them. The thread ends with the goroutine.
+func (r *rig) stay() {
+	if r.on != ort.CPU {
+		runtime.LockOSThread()
+	}
 }
 
 // counted is a session that counts what the scheduler runs.
@@ -114,8 +157,10 @@ func (r *rig) schedule(b *testing.B) {
 	for _, s := range r.sessions {
 		executors = append(executors, inference.Executor{r.model: counted{s, &r.runs, &r.rows}})
 	}
+	opts := inference.DefaultSchedulerOptions()
+	opts.LockThreads = r.on != ort.CPU
 	var err error
-	if r.scheduler, err = inference.NewScheduler(inference.DefaultSchedulerOptions(), executors); err != nil {
+	if r.scheduler, err = inference.NewScheduler(opts, executors); err != nil {
 		b.Fatal(err)
 	}
 	b.Cleanup(r.scheduler.Close)
@@ -255,10 +300,17 @@ func BenchmarkOverheadAtSaturation(b *testing.B) {
 	const turn = 500 * time.Millisecond
 	r := newRig(b, builtin(b, models.FaceManipulation), runtime.NumCPU())
 	best := r.cheapest(b)
+	_, clients := serviceLoad(r.on)
 	var losses, work []float64
 	for b.Loop() {
-		bare, bareWork := rate(turn, len(r.sessions), func(i int) int { r.raw(b, r.sessions[i], best); return best })
-		whole, wholeWork := rate(turn, 8*len(r.sessions), func(int) int { r.post(b, r.url); return 1 })
+		bare, bareWork := rate(turn, len(r.sessions), func(i int) func() int {
+			r.stay()
+			r.raw(b, r.sessions[i], best) // CUDA sets itself up on each thread
+			return func() int { r.raw(b, r.sessions[i], best); return best }
+		})
+		whole, wholeWork := rate(turn, clients*len(r.sessions), func(int) func() int {
+			return func() int { r.post(b, r.url); return 1 }
+		})
 		losses = append(losses, 100*(1-whole/bare))
 		work = append(work, 100*(1-wholeWork/bareWork))
 	}
@@ -286,18 +338,28 @@ func (r *rig) cheapest(b *testing.B) (best int) {
 }
 
 // rate is how many rows workers do that go on for so long, for each second that
-// passes and for each of processor time.
-func rate(length time.Duration, workers int, do func(worker int) (rows int)) (throughput, work float64) {
+// passes and for each of processor time. Each is made on its own goroutine, and all
+// before the first begins.
+func rate(length time.Duration, workers int, worker func(i int) (do func() (rows int))) (throughput, work float64) {
 	var rows atomic.Int64
-	var all sync.WaitGroup
-	start, used := time.Now(), processor()
+	var made, all sync.WaitGroup
+	var start time.Time
+	begin := make(chan struct{})
+	made.Add(workers)
 	for i := range workers {
 		all.Go(func() {
+			do := worker(i)
+			made.Done()
+			<-begin
 			for time.Since(start) < length {
-				rows.Add(int64(do(i)))
+				rows.Add(int64(do()))
 			}
 		})
 	}
+	made.Wait()
+	used := processor()
+	start = time.Now()
+	close(begin)
 	all.Wait()
 	n := float64(rows.Load())
 	return n / time.Since(start).Seconds(), n / (processor() - used).Seconds()
