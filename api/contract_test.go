@@ -312,12 +312,17 @@ func TestStates(t *testing.T) {
 func TestModelsAndDocument(t *testing.T) {
 	t.Parallel()
 	s := setup(t, config{api: func(o *api.Options) {
-		o.Models = func() []models.Card { return []models.Card{{Name: "one", SHA256: "abc"}} }
+		o.Models = func() models.InUse {
+			runs := models.Runs{Precision: models.Int8, File: "one-int8.onnx", SHA256: "def"}
+			return models.InUse{Models: []models.Running{{Card: models.Card{Name: "one", SHA256: "abc"}, Runs: runs}}, Fusion: &models.Fusion{Bias: .5}}
+		}
 	}})
 	a := s.get(s.key("free"), "/v1/models").ok(200)
-	a.fields("models")
-	if !strings.Contains(string(a.raw), `"name":"one"`) || !strings.Contains(string(a.raw), `"sha256":"abc"`) {
-		t.Errorf("answered %s", a.raw)
+	a.fields("models", "fusion")
+	for _, want := range []string{`"name":"one"`, `"sha256":"abc"`, `"running":{"precision":"int8","file":"one-int8.onnx","sha256":"def"}`, `"bias":0.5`} {
+		if !strings.Contains(string(a.raw), want) {
+			t.Errorf("answered %s, without %s", a.raw, want)
+		}
 	}
 	s.get("", "/v1/models").want(401, "unauthorized")
 	resp, err := s.client.Get(s.url + "/openapi.yaml")

@@ -228,7 +228,7 @@ func (s *service) start(cfg config) {
 	opts := api.DefaultOptions()
 	opts.Listen = "127.0.0.1:0"
 	opts.Detector, opts.Accounts, opts.Limiter = s.detector, s.ledger, limiter
-	opts.Addresses, opts.Models = addresses, func() []models.Card { return nil }
+	opts.Addresses, opts.Models = addresses, func() models.InUse { return models.InUse{} }
 	opts.Jobs, opts.Spool, opts.Logger = s.runner, s.spool, logger
 	opts.FileBytes, opts.FormBytes = 1<<20, 64<<10
 	opts.Pace.LingerTime = 2 * time.Second

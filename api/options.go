@@ -53,8 +53,8 @@ type Options struct {
 	Jobs      Jobs
 	Spool     *spool.Spool
 	Logger    *slog.Logger
-	Models    func() []models.Card // in use; shown by /v1/models
-	Observer  Observer             // may be nil
+	Models    func() models.InUse // shown by /v1/models
+	Observer  Observer            // may be nil
 
 	Listen         string   // address; port 0 lets the system choose
 	TrustedProxies []string // addresses and networks whose X-Forwarded-For is believed

@@ -61,11 +61,11 @@ func (s *Server) usage(c *gin.Context) {
 
 // models answers GET /v1/models.
 func (s *Server) models(c *gin.Context) {
-	cards := s.opts.Models()
-	if cards == nil {
-		cards = []models.Card{}
+	used := s.opts.Models()
+	if used.Models == nil {
+		used.Models = []models.Running{}
 	}
-	s.reply(c, http.StatusOK, gin.H{"models": cards})
+	s.reply(c, http.StatusOK, used)
 }
 
 // openAPI describes this interface for tools.

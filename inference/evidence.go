@@ -98,6 +98,9 @@ func fuse(all []evidence) evidence {
 	return out
 }
 
+// Fusion is the one that is in force, or nil. Nobody may write to it.
+func (d *Detector) Fusion() *models.Fusion { return d.fusion }
+
 // usableFusion is the fusion where it was fitted with the models at hand, else
 // nil: an operator's model next to a built-in one makes its weights meaningless.
 func usableFusion(f *models.Fusion, cards []models.Card) *models.Fusion {

@@ -100,6 +100,22 @@ func TestTheReportNamesTheFusion(t *testing.T) {
 	}
 }
 
+// The lines of the fusion decide, and nobody could read them: what is in force is told,
+// and what was fitted with other models is not.
+func TestFusionInForce(t *testing.T) {
+	t.Parallel()
+	parts := newTestDetector(t, media(preprocess.Image, nil, nil), noFaces).parts
+	for version, holds := range map[string]bool{"1": true, "2": false} {
+		parts.Fusion = fusion(version)
+		d, err := NewDetector(parts, DefaultDetectorOptions())
+		if err != nil {
+			t.Fatal(err)
+		}
+		assert.Equal(t, holds, d.Fusion() == parts.Fusion)
+		assert.Equal(t, holds, d.Fusion() != nil)
+	}
+}
+
 // Genuine films score lower than genuine pictures, so that the one line which both
 // shared found a third of the generated films where their own finds half.
 func TestLinesOfAMedium(t *testing.T) {

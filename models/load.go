@@ -26,6 +26,7 @@ type Model struct {
 	ONNX      []byte
 	Precision Precision // of a variant; empty where the card's own file is meant
 	variants  [][]byte  // those of Card.Variants
+	whole     *Card     // of the model that a variant is one of; nil where the card's own file is meant
 }
 
 // Load reads the model in the folder dir of fsys. The error wraps

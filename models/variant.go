@@ -10,7 +10,9 @@ import (
 // Precision says in which numbers a model calculates.
 type Precision string
 
+// Full is that of a card's own file, the others are those of variants.
 const (
+	Full Precision = "full"
 	Int8 Precision = "int8" // products of bytes, for processors that have instructions for sums of them
 	FP16 Precision = "fp16" // half precision, for GPUs
 )
@@ -34,7 +36,8 @@ func (m *Model) In(p Precision) *Model {
 	if i < 0 {
 		return nil
 	}
-	return &Model{Card: m.Card.as(m.Card.Variants[i]), ONNX: m.variants[i], Precision: p}
+	whole := m.Card // a copy: a pointer into m would keep the files of all precisions in memory
+	return &Model{Card: whole.as(whole.Variants[i]), ONNX: m.variants[i], Precision: p, whole: &whole}
 }
 
 // as is the card of a variant.

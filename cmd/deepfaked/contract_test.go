@@ -148,15 +148,26 @@ func (s *instance) testEveryResponse(t *testing.T) {
 	assert.Contains(t, s.get(t, key, "/openapi.yaml").raw, "openapi: 3")
 }
 
+// testModels: the cards are shown as they stand, and which of their files runs. The
+// fusion was not shown at all, nor most of the figures of a model that runs in 8 bits.
 func (s *instance) testModels(t *testing.T) {
 	t.Parallel()
 	key := newKey(t, s.data, "cards", "free")
-	var list struct{ Models []models.Card }
+	var list models.InUse
 	require.NoError(t, json.Unmarshal([]byte(s.get(t, key, "/v1/models").raw), &list))
 	require.Len(t, list.Models, 4)
 	for _, card := range list.Models {
 		assert.NoError(t, card.Validate())
+		assert.NotEmpty(t, card.Runs.Precision)
 		assert.True(t, len(card.Measured) > 0 || len(card.Detection.Measured) > 0, card.Name)
 		assert.NotEmpty(t, card.Licences.Weights)
 	}
+	builtin, err := models.Builtin()
+	require.NoError(t, err)
+	for i, m := range builtin {
+		assert.Equal(t, m.Card, list.Models[i].Card)
+	}
+	fusion, err := models.BuiltinFusion()
+	require.NoError(t, err)
+	assert.Equal(t, fusion, list.Fusion)
 }

@@ -45,7 +45,8 @@ const timing = 200 * time.Millisecond
 type engine struct {
 	detector  *inference.Detector
 	scheduler *inference.Scheduler
-	cards     []models.Card
+	cards     []models.Card // of what runs: a variant has a card of its own
+	inUse     models.InUse  // the same models with their cards in full, for people
 	provider  string
 	parallel  int // places for files that are judged
 	closers
@@ -88,6 +89,7 @@ func openEngine(ctx context.Context, cfg config.Config, logger *slog.Logger, tak
 	}
 	for _, m := range loaded {
 		e.cards = append(e.cards, m.Card)
+		e.inUse.Models = append(e.inUse.Models, m.Running())
 	}
 	decoders := children(cfg, environment)
 	pool, err := openPool(cfg, e.cards, decoders, logger, take.watch)
@@ -108,8 +110,11 @@ func openEngine(ctx context.Context, cfg config.Config, logger *slog.Logger, tak
 		opts.Observer = take.watch
 	}
 	opts.Wait, opts.Burst = cfg.Inference.Wait, cfg.Inference.Burst
-	e.detector, err = inference.NewDetector(parts, opts)
-	return e, err
+	if e.detector, err = inference.NewDetector(parts, opts); err != nil {
+		return nil, err
+	}
+	e.inUse.Fusion = e.detector.Fusion()
+	return e, nil
 }
 
 // openRuntime loads ONNX Runtime for sessions of that many models, which share a

@@ -11,8 +11,8 @@ import (
 
 // What models may be told to calculate in.
 const (
-	precisionAuto = "auto" // what is quickest on the provider, where it gets that right, else full
-	precisionFull = "full" // as the card's own file has it
+	precisionAuto = "auto"              // what is quickest on the provider, where it gets that right, else full
+	precisionFull = string(models.Full) // as the card's own file has it
 )
 
 // quickest is the precision in which a provider runs a model in the least time. A

@@ -64,12 +64,12 @@ func (l *late) Detect(ctx context.Context, r inference.Request) (inference.Resul
 	return inference.Result{}, errors.New("the models are not loaded")
 }
 
-// cards are those of the models in use.
-func (l *late) cards() []models.Card {
+// inUse is what judges, nothing before it is there.
+func (l *late) inUse() models.InUse {
 	if e := l.engine.Load(); e != nil {
-		return e.cards
+		return e.inUse
 	}
-	return nil
+	return models.InUse{}
 }
 
 // newService opens the books and, with http, binds the address. The caller closes
@@ -123,7 +123,7 @@ func (s *service) bind(books books) (err error) {
 		return err
 	}
 	opts.Detector, opts.Accounts, opts.Jobs = s.judge, books, s.jobs
-	opts.Spool, opts.Logger, opts.Models = s.uploads, s.logger, s.judge.cards
+	opts.Spool, opts.Logger, opts.Models = s.uploads, s.logger, s.judge.inUse
 	s.server, err = api.New(opts)
 	return err
 }

@@ -1,0 +1,30 @@
+package models
+
+// InUse is what a service judges by.
+type InUse struct {
+	Models []Running `json:"models"`
+	Fusion *Fusion   `json:"fusion,omitempty"` // nil: none is in force
+}
+
+// Running is the card of a model in full, whichever of its files runs, since the
+// figures of the variant that runs are not all that was measured of the model.
+type Running struct {
+	Card
+	Runs Runs `json:"running"`
+}
+
+// Runs says which file of a model runs.
+type Runs struct {
+	Precision Precision `json:"precision"`
+	File      string    `json:"file"`
+	SHA256    string    `json:"sha256"`
+}
+
+// Running is the model's card, or for a variant that of the model that it is one of.
+func (m *Model) Running() Running {
+	r := Running{Card: m.Card, Runs: Runs{Precision: Full, File: m.Card.File, SHA256: m.Card.SHA256}}
+	if m.whole != nil {
+		r.Card, r.Runs.Precision = *m.whole, m.Precision
+	}
+	return r
+}
