@@ -69,6 +69,7 @@ func (c *evalCommand) makePlots() error {
 // evaluate judges all files. It says at once which fail, and why.
 func evaluate(ctx context.Context, j *jury, files labelled, to streams) *evaluation {
 	e := newEvaluation()
+	e.files, e.failed = len(files.closed), len(files.closed) // what is in them can't be told
 	bar := progress(to.err, len(files.names), false)
 	j.judge(ctx, files.names, func(r judged) {
 		if r.Error != "" && ctx.Err() == nil {

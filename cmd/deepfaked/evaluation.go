@@ -11,7 +11,7 @@ import (
 
 // evaluation is what the service made of files whose truth is known.
 type evaluation struct {
-	files, failed int // the failed are among the files
+	files, failed int // the failed are among the files; so are folders that can't be read
 	media         map[preprocess.Kind]*tally
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -22,36 +23,44 @@ type labelled struct {
 	fake       map[string]bool // by name
 	unlabelled int             // files that are in no such folder
 	hidden     int             // files and folders whose names begin with a dot
+	closed     []string        // for each folder that can't be read a sentence
+
+	read func(dir string) ([]fs.DirEntry, error)
 }
 
 // findLabelled looks for files in folders called real or fake below dir; of
 // several the nearest counts. Links are followed.
 func findLabelled(dir string) (labelled, error) {
-	l := labelled{fake: map[string]bool{}}
+	l := labelled{fake: map[string]bool{}, read: os.ReadDir}
+	return l, l.find(dir)
+}
+
+func (l *labelled) find(dir string) error {
 	info, err := os.Stat(dir)
 	switch {
 	case err != nil:
-		return l, usageError{err}
+		return usageError{err}
 	case !info.IsDir():
-		return l, usageError{fmt.Errorf("%s is not a folder", dir)}
+		return usageError{fmt.Errorf("%s is not a folder", dir)}
 	}
-	if err := l.walk(dir, "", []fs.FileInfo{info}); err != nil {
-		return l, err
-	}
-	if len(l.names) == 0 {
-		return l, usageError{fmt.Errorf("%s holds no file in a folder called %s or %s", dir, folderReal, folderFake)}
-	}
-	return l, nil
-}
-
-// walk collects the files of a folder. The label is that of the nearest folder
-// above which has one; above are all folders on the way, so that a link to one of
-// them is not followed in circles.
-func (l *labelled) walk(dir, label string, above []fs.FileInfo) error {
-	entries, err := os.ReadDir(dir)
+	entries, err := l.read(dir)
 	if err != nil {
 		return err
 	}
+	l.walk(entries, dir, "", []fs.FileInfo{info})
+	switch {
+	case len(l.names) > 0:
+		return nil
+	case len(l.closed) > 0:
+		return usageError{fmt.Errorf("%s holds no file that can be read in a folder called %s or %s: %s", dir, folderReal, folderFake, strings.TrimSuffix(l.closed[0], "."))}
+	}
+	return usageError{fmt.Errorf("%s holds no file in a folder called %s or %s", dir, folderReal, folderFake)}
+}
+
+// walk collects the files among the entries of a folder. The label is that of the nearest folder
+// above which has one; above are all folders on the way, so that a link to one of
+// them is not followed in circles.
+func (l *labelled) walk(entries []fs.DirEntry, dir, label string, above []fs.FileInfo) {
 	for _, e := range entries {
 		path := filepath.Join(dir, e.Name())
 		info, err := os.Stat(path) // what a link leads to; what leads nowhere fails when it is judged
@@ -63,16 +72,26 @@ func (l *labelled) walk(dir, label string, above []fs.FileInfo) error {
 			if circle {
 				continue
 			}
-			if err := l.walk(path, nearest(e.Name(), label), append(slices.Clone(above), info)); err != nil {
-				return err
-			}
+			l.walk(l.below(path), path, nearest(e.Name(), label), append(slices.Clone(above), info))
 		case label == "":
 			l.unlabelled++
 		default:
 			l.names, l.fake[path] = append(l.names, path), label == folderFake
 		}
 	}
-	return nil
+}
+
+// below are the entries of a folder below the one that was asked for, as far as they
+// can be read: the others are judged nevertheless.
+func (l *labelled) below(dir string) []fs.DirEntry {
+	entries, err := l.read(dir)
+	if err != nil {
+		if path, ok := errors.AsType[*fs.PathError](err); ok {
+			err = path.Err // the sentence names the folder
+		}
+		l.closed = append(l.closed, fmt.Sprintf("%s: The folder cannot be read: %v.", dir, err))
+	}
+	return entries
 }
 
 func nearest(folder, label string) string {
@@ -82,8 +101,11 @@ func nearest(folder, label string) string {
 	return label
 }
 
-// tellLeftOut says how much is not judged, and why.
+// tellLeftOut says what is not judged, or how much, and why.
 func (l *labelled) tellLeftOut(w io.Writer) {
+	for _, sentence := range l.closed {
+		_, _ = fmt.Fprintln(w, "deepfaked:", sentence)
+	}
 	for _, out := range []struct {
 		n         int
 		one, many string

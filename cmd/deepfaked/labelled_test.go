@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"testing"
@@ -62,6 +63,33 @@ func TestLinks(t *testing.T) {
 		names = append(names, filepath.ToSlash(short))
 	}
 	assert.Equal(t, []string{"fake/gone.jpg", "fake/linked.jpg", "fake/z.jpg", "real/deep/y.jpg", "real/x.jpg"}, names)
+}
+
+// TestAFolderThatCannotBeRead: one of another user ended eval with nothing judged. It
+// is told and counts as failed, and what else there is is judged. Nothing is closed to
+// root, so the folder is read by a function that refuses.
+func TestAFolderThatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	dir := tree(t, "fake/y.jpg", "real/sub/secret/z.jpg", "real/x.jpg")
+	refused := map[string]bool{filepath.Join(dir, "real", "sub", "secret"): true}
+	l := labelled{fake: map[string]bool{}, read: func(dir string) ([]fs.DirEntry, error) {
+		if refused[dir] {
+			return nil, &fs.PathError{Op: "open", Path: dir, Err: fs.ErrPermission}
+		}
+		return os.ReadDir(dir)
+	}}
+	require.NoError(t, l.find(dir))
+	assert.Equal(t, []string{filepath.Join(dir, "fake", "y.jpg"), filepath.Join(dir, "real", "x.jpg")}, l.names)
+	var out bytes.Buffer
+	l.tellLeftOut(&out)
+	assert.Equal(t, "deepfaked: "+filepath.Join(dir, "real", "sub", "secret")+": The folder cannot be read: permission denied.\n", out.String())
+	e := evaluate(t.Context(), &jury{}, labelled{closed: l.closed}, streams{err: &out})
+	assert.Equal(t, [2]int{1, 1}, [2]int{e.files, e.failed})
+	refused[filepath.Join(dir, "fake")], refused[filepath.Join(dir, "real")] = true, true
+	l.names = nil
+	require.ErrorContains(t, l.find(dir), "holds no file that can be read")
+	refused[dir] = true
+	require.ErrorIs(t, l.find(dir), fs.ErrPermission)
 }
 
 // TestEvalUsage: what is wrong with the folder is said before anything is loaded.
