@@ -76,9 +76,15 @@ type engineFlags struct {
 	Threads   *int     `env:"DEEPFAKED_THREADS" placeholder:"N" help:"Threads of a session (default: sessions times threads is the number of cores)."`
 	Precision *string  `env:"DEEPFAKED_PRECISION" placeholder:"NAME" help:"auto, full, int8 or fp16: models that have variants run in 8 bits on a CPU, in half precision on a GPU, where the self-test finds them right (default: ${precision})."`
 	Devices   []int    `env:"DEEPFAKED_DEVICES" sep:"," placeholder:"N" help:"GPUs to run on, by number, such as 0,1 (default: the first)."`
-	Prior     *float64 `env:"DEEPFAKED_PRIOR" placeholder:"P" help:"Share of fakes expected among what is judged; moves probabilities, not verdicts (default: 0.5)."`
 	Children  *int     `name:"decoders" env:"DEEPFAKED_DECODERS" placeholder:"N" help:"Decoder processes (default: one for each core that sessions use)."`
 }
+
+// priorFlag is of the commands that tell probabilities of single files.
+type priorFlag struct {
+	Prior *float64 `env:"DEEPFAKED_PRIOR" placeholder:"P" help:"Share of fakes expected among what is judged; moves probabilities, not verdicts (default: 0.5)."`
+}
+
+func (f priorFlag) lay(c *config.Config) { set(&c.Prior, f.Prior) }
 
 func set[T any](field *T, flag *T) {
 	if flag != nil {
@@ -112,7 +118,6 @@ func (f engineFlags) lay(c *config.Config) {
 	set(&c.Inference.Threads, f.Threads)
 	set(&c.Inference.Precision, f.Precision)
 	set(&c.Decoder.Children, f.Children)
-	set(&c.Prior, f.Prior)
 	if len(f.Devices) > 0 {
 		c.Inference.Devices = f.Devices
 	}

@@ -26,7 +26,7 @@ func TestHelpNamesEveryFlag(t *testing.T) {
 			_, flags, _ := strings.Cut(call(t, append(strings.Fields(name), "--help")...).ok(t), "Flags:")
 			help := strings.Join(strings.Fields(flags), " ")
 			for _, flag := range flagsOf(t, name) {
-				if flag.Name == "help" {
+				if flag.Name == "help" || flag.Hidden {
 					continue
 				}
 				variable := "DEEPFAKED_" + strings.ToUpper(strings.ReplaceAll(flag.Name, "-", "_"))

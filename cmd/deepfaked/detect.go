@@ -18,6 +18,7 @@ type detectCommand struct {
 	configFlags
 	dataFlag
 	engineFlags
+	priorFlag
 	JSON        bool     `name:"json" env:"DEEPFAKED_JSON" help:"Print a line of JSON for each file (default: a table)."`
 	Sensitivity string   `env:"DEEPFAKED_SENSITIVITY" default:"balanced" enum:"strict,balanced,sensitive" placeholder:"LEVEL" help:"strict (fewer false positives), balanced or sensitive (fewer false negatives) (default: balanced)."`
 	Files       []string `arg:"" name:"file" help:"Images, sounds and videos."`
@@ -27,7 +28,7 @@ func (c *detectCommand) run(ctx context.Context, to streams) error {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	defer context.AfterFunc(ctx, stop)() // a second signal ends the process at once
-	cfg, err := settings(c.configFlags, c.dataFlag, c.engineFlags)
+	cfg, err := settings(c.configFlags, c.dataFlag, c.engineFlags, c.priorFlag)
 	if err != nil {
 		return err
 	}

@@ -17,13 +17,17 @@ type evalCommand struct {
 	configFlags
 	dataFlag
 	engineFlags
-	JSON   bool   `name:"json" env:"DEEPFAKED_JSON" help:"Print one JSON object (default: tables)."`
-	Plots  string `env:"DEEPFAKED_PLOTS" placeholder:"DIR" help:"Folder to draw into as PNG files, for each medium: ROC, DET curve, reliability and histogram (default: none)."`
-	Folder string `arg:"" name:"dir" help:"Folder with genuine files below real/ and fake ones below fake/, at any depth."`
+	JSON   bool    `name:"json" env:"DEEPFAKED_JSON" help:"Print one JSON object (default: tables)."`
+	Plots  string  `env:"DEEPFAKED_PLOTS" placeholder:"DIR" help:"Folder to draw into as PNG files, for each medium: ROC, DET curve, reliability and histogram (default: none)."`
+	Prior  *string `name:"prior" hidden:"" help:"Refused with a sentence."`
+	Folder string  `arg:"" name:"dir" help:"Folder with genuine files below real/ and fake ones below fake/, at any depth."`
 }
 
 // run measures the detector on files whose truth is known.
 func (c *evalCommand) run(ctx context.Context, to streams) error {
+	if c.Prior != nil {
+		return usageError{errors.New("eval takes no --prior: genuine and fake files weigh the same in what it measures, however many there are of each")}
+	}
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	defer context.AfterFunc(ctx, stop)() // a second signal ends the process at once
@@ -31,7 +35,7 @@ func (c *evalCommand) run(ctx context.Context, to streams) error {
 	if err != nil {
 		return err
 	}
-	cfg.Prior = config.Default().Prior // both classes weigh the same here, whatever a service expects
+	cfg.Prior = config.Default().Prior // both classes weigh the same here, whatever a service expects by its configuration
 	files, err := findLabelled(c.Folder)
 	if err != nil {
 		return err

@@ -68,7 +68,8 @@ func TestEval(t *testing.T) { //nolint:paralleltest // one ONNX Runtime in a pro
 	dir, plots := labelledFolder(t), filepath.Join(t.TempDir(), "new", "plots")
 	// A prior would move probabilities away from what both classes, weighing the
 	// same, can come to: eval does without.
-	s := call(t, "eval", "--json", "--provider", "cpu", "--prior", "0.001", "--plots", plots, dir)
+	expects := write(t, "config.yaml", []byte("prior: 0.001\n"))
+	s := call(t, "eval", "--json", "--provider", "cpu", "--config", expects, "--plots", plots, dir)
 	require.Equal(t, exitOK, s.code, s.err)
 	assert.Equal(t, "deepfaked: 1 file is left out, because it is in no folder called real or fake\n", s.err)
 	r := evaluated(t, s.out)

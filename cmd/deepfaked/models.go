@@ -27,13 +27,15 @@ type modelsVerify struct {
 type modelsSchema struct{}
 
 // settings are the configuration with the flags laid over it.
-func settings(flags configFlags, data dataFlag, engine engineFlags) (config.Config, error) {
+func settings(flags configFlags, data dataFlag, more ...interface{ lay(c *config.Config) }) (config.Config, error) {
 	cfg, err := flags.load()
 	if err != nil {
 		return cfg, err
 	}
 	set(&cfg.Data, data.Data)
-	engine.lay(&cfg)
+	for _, m := range more {
+		m.lay(&cfg)
+	}
 	return cfg, check(cfg)
 }
 

@@ -29,6 +29,7 @@ type workFlags struct {
 	configFlags
 	booksFlags
 	engineFlags
+	priorFlag
 	Log         logFlags       `embed:"" prefix:"log-"`
 	Admin       *string        `env:"DEEPFAKED_ADMIN" placeholder:"ADDR" help:"host:port of metrics, probes and profiles, for those who run the service only; port 0 takes a free one (default: none)."`
 	Workers     *int           `env:"DEEPFAKED_WORKERS" placeholder:"N" help:"Jobs analysed at the same time; 0 accepts jobs and leaves them to other processes, or to a later start (default: ${workers})."`
@@ -54,6 +55,7 @@ func (c *workFlags) settings() (config.Config, error) {
 		return cfg, err
 	}
 	c.engineFlags.lay(&cfg)
+	c.priorFlag.lay(&cfg)
 	set(&cfg.Log.Level, c.Log.Level)
 	set(&cfg.Log.Format, c.Log.Format)
 	set(&cfg.Admin, c.Admin)
