@@ -118,7 +118,7 @@ type ModelUsed struct {
 	Version           string  `json:"version"`
 	SHA256            string  `json:"sha256"`
 	Threshold         float64 `json:"threshold"`
-	FalsePositiveRate float64 `json:"false_positive_rate"`
+	FalsePositiveRate float64 `json:"false_positive_rate,omitempty"` // left out where the card promises none
 	DetectionRate     float64 `json:"detection_rate"`
 }
 

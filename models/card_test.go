@@ -163,6 +163,18 @@ func TestValidateNamesTheField(t *testing.T) {
 		"rate above one": {"operating_points.strict.false_positive_rate", func(c *Card) {
 			setPoint(c, "strict", func(p *OperatingPoint) { p.FalsePositiveRate = 5 })
 		}},
+		// strict may promise .01 and nothing else: a rate of .9 was shown as its own.
+		"rate of no level": {"operating_points.strict.false_positive_rate", func(c *Card) {
+			setPoint(c, "strict", func(p *OperatingPoint) { p.FalsePositiveRate = .9 })
+		}},
+		"rate of another level": {"operating_points.sensitive.false_positive_rate", func(c *Card) {
+			setPoint(c, "sensitive", func(p *OperatingPoint) { p.FalsePositiveRate = .01 })
+		}},
+		"rate not a number": {"operating_points.strict.false_positive_rate", func(c *Card) {
+			setPoint(c, "strict", func(p *OperatingPoint) { p.FalsePositiveRate = nan })
+		}},
+		// Blanks passed for a licence.
+		"blank licence of weights": {"licences.weights", func(c *Card) { c.Licences.Weights = "   " }},
 		"detection rate": {"operating_points.strict.detection_rate", func(c *Card) {
 			setPoint(c, "strict", func(p *OperatingPoint) { p.DetectionRate = -1 })
 		}},

@@ -3,6 +3,7 @@ package models
 import (
 	"math"
 	"strconv"
+	"strings"
 )
 
 func checkCalibration(c *Card) error {
@@ -71,6 +72,9 @@ func checkMeasured(c *Card) error {
 	return nil
 }
 
+// blank says that nothing can be read there.
+func blank(text string) bool { return strings.TrimSpace(text) == "" }
+
 func checkTraining(c *Card) error {
 	if !within(c.Training.CPUMinutes, 0, 1e9) {
 		return wrong("training.cpu_minutes", "is %g, it must not be negative", c.Training.CPUMinutes)
@@ -83,7 +87,7 @@ func checkTraining(c *Card) error {
 		if s.Name == "" {
 			return wrong(field+".name", "must not be empty")
 		}
-		if s.Licence == "" {
+		if blank(s.Licence) {
 			return wrong(field+".licence", "must not be empty")
 		}
 	}
@@ -91,13 +95,10 @@ func checkTraining(c *Card) error {
 }
 
 func checkLicences(c *Card) error {
-	switch {
-	case c.Licences.Code == "":
-		return wrong("licences.code", "is missing: name the licence, by its SPDX identifier where it has one")
-	case c.Licences.Weights == "":
-		return wrong("licences.weights", "is missing: name the licence, by its SPDX identifier where it has one")
-	case c.Licences.Data == "":
-		return wrong("licences.data", "is missing: name the licence, by its SPDX identifier where it has one")
+	for _, l := range []struct{ of, name string }{{"code", c.Licences.Code}, {"weights", c.Licences.Weights}, {"data", c.Licences.Data}} {
+		if blank(l.name) {
+			return wrong("licences."+l.of, "is missing: name the licence, by its SPDX identifier where it has one")
+		}
 	}
 	return nil
 }

@@ -9,6 +9,10 @@ import (
 // the lowest.
 var levels = [...]string{"strict", "balanced", "sensitive"}
 
+// aims are the shares of genuine files that may be called fake there, as the contract
+// has them.
+var aims = map[string]float64{"strict": .01, "balanced": .05, "sensitive": .15}
+
 // media are the kinds of files of the contract.
 var media = []string{"image", "audio", "video"}
 
@@ -18,7 +22,7 @@ type OperatingPoints map[string]OperatingPoint
 // OperatingPoint ties a sensitivity level to a threshold on P(fake) and to what
 // was measured there on the validation set.
 type OperatingPoint struct {
-	FalsePositiveRate     float64 `json:"false_positive_rate"`               // aimed at: .01, .05, .15
+	FalsePositiveRate     float64 `json:"false_positive_rate,omitempty"`     // aimed at: .01, .05, .15; 0 where nothing is
 	FalsePositiveInterval *Pair   `json:"false_positive_interval,omitempty"` // 95 %, of what genuine files are above it
 	Threshold             float64 `json:"threshold"`                         // fake when P(fake) >= Threshold
 	DetectionRate         float64 `json:"detection_rate"`                    // share of fakes caught there
@@ -66,6 +70,9 @@ func checkPoints(field string, points OperatingPoints) error {
 		if !ok {
 			return wrong(at, "is missing")
 		}
+		if aim := aims[level]; point.FalsePositiveRate != 0 && point.FalsePositiveRate != aim {
+			return wrong(at+".false_positive_rate", "is %g, it must be %g, or left out where nothing is promised", point.FalsePositiveRate, aim)
+		}
 		if err := checkPoint(at, point); err != nil {
 			return err
 		}
@@ -84,8 +91,6 @@ func checkPoint(field string, p OperatingPoint) error {
 	switch {
 	case !within(p.Threshold, 0, 1):
 		return wrong(field+".threshold", "is %g, it must be between 0 and 1", p.Threshold)
-	case !within(p.FalsePositiveRate, 0, 1):
-		return wrong(field+".false_positive_rate", "is %g, it must be between 0 and 1", p.FalsePositiveRate)
 	case !within(p.DetectionRate, 0, 1):
 		return wrong(field+".detection_rate", "is %g, it must be between 0 and 1", p.DetectionRate)
 	}

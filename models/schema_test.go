@@ -72,6 +72,15 @@ func TestWhatValidateAcceptsFitsTheSchema(t *testing.T) {
 	}
 }
 
+// off are operating points of which one promises what is another's.
+func off() OperatingPoints {
+	points := maps.Clone(validCard().OperatingPoints)
+	p := points["sensitive"]
+	p.FalsePositiveRate = .05
+	points["sensitive"] = p
+	return points
+}
+
 func TestSchemaRefuses(t *testing.T) {
 	t.Parallel()
 	schema := compiled(t)
@@ -90,6 +99,9 @@ func TestSchemaRefuses(t *testing.T) {
 		"threshold":  func(c *Card) { setPoint(c, "strict", func(p *OperatingPoint) { p.Threshold = 2 }) },
 		"no medium":  func(c *Card) { c.ByMedium = map[string]OperatingPoints{"smell": c.OperatingPoints} },
 		"its level":  func(c *Card) { c.ByMedium = map[string]OperatingPoints{"video": {"strict": {}}} },
+		"rate":       func(c *Card) { setPoint(c, "strict", func(p *OperatingPoint) { p.FalsePositiveRate = .05 }) },
+		"its rate":   func(c *Card) { c.ByMedium = map[string]OperatingPoints{"video": off()} },
+		"blank":      func(c *Card) { c.Licences.Weights = " \t" },
 		"licence":    func(c *Card) { c.Licences.Weights = "" },
 		"source":     func(c *Card) { c.Training.Sources[0].Licence = "" },
 		"tolerance":  func(c *Card) { c.Golden.Tolerance = 0 },

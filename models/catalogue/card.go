@@ -3,6 +3,7 @@ package catalogue
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 
 	"deepfaked/models"
 	"deepfaked/models/adapt"
@@ -30,16 +31,19 @@ const graphFile = "model.onnx"
 // Card describes the graph that adapt.Wrap made of the entry's file; its
 // self-test's output is left to whoever can run it. Authors state one operating
 // point or none, so all sensitivities have the same. Rates that nobody has
-// stated are the worst that there are: such a card promises nothing.
+// stated are the worst that there are, and no share of false alarms is aimed at: such
+// a card promises nothing.
 func (e Entry) Card(onnx []byte, input, output models.Tensor) models.Card {
 	sum := sha256.Sum256(onnx)
-	point := models.OperatingPoint{Threshold: 0.5, FalsePositiveRate: 1, DetectionInterval: [2]float64{0, 1}}
+	point := models.OperatingPoint{Threshold: 0.5, FalsePositiveInterval: &models.Pair{0, 1}, DetectionInterval: [2]float64{0, 1}}
+	stated := "Its authors state no rates"
 	if p := e.Adapt.Point; p != nil {
-		point.Threshold, point.FalsePositiveRate, point.DetectionRate = p.Threshold, p.FalsePositiveRate, p.DetectionRate
+		point.Threshold, point.DetectionRate = p.Threshold, p.DetectionRate
+		stated = fmt.Sprintf("Its authors state that %.3g %% of genuine pictures and %.3g %% of generated ones come out fake", 100*p.FalsePositiveRate, 100*p.DetectionRate)
 	}
 	return models.Card{
 		Schema: models.Schema, Name: e.Name, Version: "1", Task: e.Task,
-		Description: e.Description + " " + e.Warning + " The rates are its authors' own where they state any, and otherwise 100 % false alarms and 0 % found: nothing was measured here.",
+		Description: e.Description + " " + e.Warning + " " + stated + "; nothing was measured here.",
 		File:        graphFile, SHA256: hex.EncodeToString(sum[:]), Input: input, Output: output,
 		// One tile is the middle of the picture.
 		Preprocessing:   models.Preprocessing{Tiles: 1},
