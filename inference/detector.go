@@ -58,9 +58,7 @@ func NewDetector(parts Parts, opts DetectorOptions) (*Detector, error) {
 	if err != nil {
 		return nil, err
 	}
-	finders := judges[models.FaceDetection]
-	finder := finders[len(finders)-1] // an operator's, rather than the built-in one
-	return &Detector{parts: parts, opts: opts, judges: judges, stretch: stretch, finder: finder, fusion: usableFusion(parts.Fusion, parts.Cards), gate: newGate(opts)}, nil
+	return &Detector{parts: parts, opts: opts, judges: judges, stretch: stretch, finder: *models.Finder(parts.Cards), fusion: usableFusion(parts.Fusion, parts.Cards), gate: newGate(opts)}, nil
 }
 
 // Detect judges one file. Its errors are *preprocess.Error when the file is at

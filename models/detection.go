@@ -1,6 +1,9 @@
 package models
 
-import "strconv"
+import (
+	"slices"
+	"strconv"
+)
 
 // Detection says how the boxes of a model that finds faces are read, and how well
 // it finds them.
@@ -39,6 +42,17 @@ func checkVerdict(c *Card) error {
 	for _, check := range []func(*Card) error{checkCalibration, checkOperatingPoints, checkMeasured} {
 		if err := check(c); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// Finder is the model whose faces are judged where several of cards find some: the last,
+// which is an operator's rather than the built-in one. It is nil where there is none.
+func Finder(cards []Card) *Card {
+	for i := range slices.Backward(cards) {
+		if cards[i].Task == FaceDetection {
+			return &cards[i]
 		}
 	}
 	return nil

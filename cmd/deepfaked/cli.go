@@ -72,11 +72,11 @@ func (f booksFlags) lay(c *config.Config) {
 // engineFlags choose what judges, and on what.
 type engineFlags struct {
 	runtimeFlags
-	Sessions  *int     `env:"DEEPFAKED_SESSIONS" placeholder:"N" help:"ONNX Runtime sessions for each model (default: measured at the start on a CPU, unless their threads are given, one on a GPU)."`
-	Threads   *int     `env:"DEEPFAKED_THREADS" placeholder:"N" help:"Threads of a session (default: sessions times threads is the number of cores)."`
-	Precision *string  `env:"DEEPFAKED_PRECISION" placeholder:"NAME" help:"auto, full, int8 or fp16: models that have variants run in 8 bits on a CPU, in half precision on a GPU, where the self-test finds them right (default: ${precision})."`
-	Devices   []int    `env:"DEEPFAKED_DEVICES" sep:"," placeholder:"N" help:"GPUs to run on, by number, such as 0,1 (default: the first)."`
-	Children  *int     `name:"decoders" env:"DEEPFAKED_DECODERS" placeholder:"N" help:"Decoder processes (default: one for each core that sessions use)."`
+	Sessions  *int    `env:"DEEPFAKED_SESSIONS" placeholder:"N" help:"ONNX Runtime sessions for each model (default: measured at the start on a CPU, unless their threads are given, one on a GPU)."`
+	Threads   *int    `env:"DEEPFAKED_THREADS" placeholder:"N" help:"Threads of a session (default: sessions times threads is the number of cores)."`
+	Precision *string `env:"DEEPFAKED_PRECISION" placeholder:"NAME" help:"auto, full, int8 or fp16: models that have variants run in 8 bits on a CPU, in half precision on a GPU, where the self-test finds them right (default: ${precision})."`
+	Devices   []int   `env:"DEEPFAKED_DEVICES" sep:"," placeholder:"N" help:"GPUs to run on, by number, such as 0,1 (default: the first)."`
+	Children  *int    `name:"decoders" env:"DEEPFAKED_DECODERS" placeholder:"N" help:"Decoder processes (default: one for each core that sessions use)."`
 }
 
 // priorFlag is of the commands that tell probabilities of single files.

@@ -107,7 +107,7 @@ func TestEvalUsage(t *testing.T) {
 		"empty folders": {[]string{tree(t, "real/.hidden")}, []string{"no file in a folder called real or fake"}},
 		"plots":         {[]string{"--plots", file, tree(t, "real/x.jpg")}, []string{file, "not a directory"}},
 		"prior":         {[]string{"--prior", "0.1", tree(t, "real/x.jpg")}, []string{"eval takes no --prior", "weigh the same"}}, // it was ignored without a word
-		"sensitivity":   {[]string{"--sensitivity", "strict", tree(t, "real/x.jpg")}, []string{"--sensitivity"}}, // all are measured
+		"sensitivity":   {[]string{"--sensitivity", "strict", tree(t, "real/x.jpg")}, []string{"--sensitivity"}},                  // all are measured
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -53,7 +53,7 @@ func (c *modelsList) run(_ context.Context, to streams) error {
 	if err != nil {
 		return err
 	}
-	failed := 0
+	failed, finder := 0, finderAmong(found)
 	table := tabwriter.NewWriter(to.out, 0, 0, 2, ' ', 0)
 	_, _ = fmt.Fprintln(table, "NAME\tVERSION\tTASK\tMEASURED ON UNSEEN SOURCES\tLICENCE OF THE WEIGHTS\tFOLDER")
 	for _, f := range found {
@@ -63,12 +63,31 @@ func (c *modelsList) run(_ context.Context, to streams) error {
 			continue
 		}
 		c := f.Model.Card
-		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", c.Name, c.Version, c.Task, summary(c), c.Licences.Weights, f.Folder)
+		folder := f.Folder
+		if c.Task == models.FaceDetection && c.Name != finder {
+			folder += ", not used: " + finder + " takes its place"
+		}
+		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", c.Name, c.Version, c.Task, summary(c), c.Licences.Weights, folder)
 	}
 	if err := table.Flush(); err != nil {
 		return err
 	}
 	return quietly(failed)
+}
+
+// finderAmong is the name of the model whose faces are judged: of all others every one
+// takes part, of these the service uses one.
+func finderAmong(found []models.Found) string {
+	var sound []models.Card
+	for _, f := range found {
+		if f.Err == nil {
+			sound = append(sound, f.Model.Card)
+		}
+	}
+	if finder := models.Finder(sound); finder != nil {
+		return finder.Name
+	}
+	return ""
 }
 
 // quietly fails where something failed that has been reported. Joined with another

@@ -50,6 +50,28 @@ func lying(t *testing.T) string {
 	return dir
 }
 
+// TestModelsListMarksTheReplaced: beside YuNet the built-in finder of faces was listed
+// among the models that would be used, and is not used.
+func TestModelsListMarksTheReplaced(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join("..", "..", "models", "builtin", "face-detection")
+	card := builtinCard(t, "face-detection")
+	card.Name = "other-finder"
+	text, err := json.Marshal(card)
+	require.NoError(t, err)
+	own := filepath.Join(t.TempDir(), "other")
+	require.NoError(t, os.CopyFS(own, os.DirFS(dir)))
+	require.NoError(t, os.WriteFile(filepath.Join(own, models.CardFile), text, 0o600))
+	list := call(t, "models", "list", "--data", t.TempDir()).ok(t)
+	assert.NotContains(t, list, "takes its place")
+	list = call(t, "models", "list", "--data", t.TempDir(), "--models", own).ok(t)
+	assert.Equal(t, 1, strings.Count(list, "takes its place"))
+	for line := range strings.Lines(list) {
+		replaced := strings.HasSuffix(line, "built in, not used: other-finder takes its place\n")
+		assert.Equal(t, strings.HasPrefix(line, "deepfaked-face-detection"), replaced, line)
+	}
+}
+
 // TestModelsThatLie: an operator's folders are checked as a whole, what is wrong
 // is said, and the other models are checked all the same.
 func TestModelsThatLie(t *testing.T) { //nolint:paralleltest // one ONNX Runtime in a process
