@@ -6,6 +6,7 @@ import (
 	"io"
 	"text/tabwriter"
 
+	"deepfaked/models"
 	"deepfaked/models/catalogue"
 )
 
@@ -19,7 +20,7 @@ func (c *modelsCatalogue) run(_ context.Context, to streams) error {
 	table := tabwriter.NewWriter(to.out, 0, 0, 2, ' ', 0)
 	_, _ = fmt.Fprintln(table, "NAME\tTASK\tSIZE\tLICENCE\tSTATE\tWHAT IT IS")
 	for _, e := range all {
-		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", e.Name, e.Task, size(e), e.Licence.Name, state(e), e.Description)
+		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", e.Name, e.Task, size(e), e.Licence.Name, state(e), e.Description+measuredHere(e))
 	}
 	return table.Flush()
 }
@@ -44,11 +45,32 @@ func size(e catalogue.Entry) string {
 	return fmt.Sprintf("%.1f MB", float64(sum)/1e6)
 }
 
+// measuredHere is a sentence more, where there is something to tell.
+func measuredHere(e catalogue.Entry) string {
+	if e.Measured == nil {
+		return ""
+	}
+	return " Measured by this project: " + skill(*e.Measured) + "."
+}
+
+// skill tells what was measured, and on what: authors' figures, on media like those that
+// they trained on, promise far more.
+func skill(m models.Measurement) string {
+	text := fmt.Sprintf("AUC %.2f [%.2f, %.2f] on %d genuine and %d fake %s", m.AUC, m.AUCInterval[0], m.AUCInterval[1], m.Real, m.Fake, m.Set)
+	if m.AUCInterval[0] <= 0.5 {
+		text += "; no skill was shown there"
+	}
+	return text
+}
+
 // describe shows what one should know before one takes a model.
 func describe(w io.Writer, e catalogue.Entry) {
 	_, _ = fmt.Fprintf(w, "%s: %s\n", e.Name, e.Description)
 	for _, f := range e.Figures {
 		_, _ = fmt.Fprintf(w, "  its authors state: %s (%s)\n", f.Text, f.Source)
+	}
+	if e.Measured != nil {
+		_, _ = fmt.Fprintf(w, "  measured by this project: %s\n", skill(*e.Measured))
 	}
 	if e.Warning != "" {
 		_, _ = fmt.Fprintf(w, "  note: %s\n", e.Warning)
