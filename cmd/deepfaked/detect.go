@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strconv"
 	"syscall"
 	"text/tabwriter"
 
@@ -78,7 +79,21 @@ func printTable(w io.Writer, results []judged) error {
 			_, _ = fmt.Fprintf(table, "%s\t-\t-\t-\t%s\n", r.File, r.Message)
 			continue
 		}
-		_, _ = fmt.Fprintf(table, "%s\t%s\t%.3f\t%s\t\n", r.File, r.Verdict, *r.Confidence, r.Kind)
+		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\t\n", r.File, r.Verdict, uncertain(*r.Confidence), r.Kind)
 	}
 	return table.Flush()
+}
+
+// uncertain writes a probability with three digits after the point, or with as many more
+// as it takes not to make 0 or 1 of one that lies between.
+func uncertain(p float64) string {
+	const fewest, most = 3, 20
+	text := ""
+	for digits := fewest; digits <= most; digits++ {
+		text = strconv.FormatFloat(p, 'f', digits, 64)
+		if shown, err := strconv.ParseFloat(text, 64); err != nil || shown == p || shown > 0 && shown < 1 {
+			break
+		}
+	}
+	return text
 }

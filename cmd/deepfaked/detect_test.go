@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -36,6 +37,21 @@ func TestDetectTable(t *testing.T) { //nolint:paralleltest // one ONNX Runtime i
 		}
 	}
 	assert.Regexp(t, `(real|fake) +[01]\.\d{3} +image`, rows[1])
+}
+
+// TestTheTableIsNeverCertain: with --prior 0.0001 the table showed a confidence of 1.000,
+// and validation lets none of the models be that sure.
+func TestTheTableIsNeverCertain(t *testing.T) {
+	t.Parallel()
+	for p, want := range map[float64]string{
+		.5: "0.500", .9994: "0.999", .9996: "0.9996", .99983: "0.9998", .99996: "0.99996", .0004: "0.0004", .0005: "0.001", 1e-9: "0.000000001",
+		1: "1.000", 0: "0.000",
+	} {
+		assert.Equal(t, want, uncertain(p))
+		var out bytes.Buffer
+		require.NoError(t, printTable(&out, []judged{{File: "x", Verdict: "real", Confidence: &p, Kind: "image"}}))
+		assert.Regexp(t, `real +`+regexp.QuoteMeta(want)+` +image`, out.String())
+	}
 }
 
 // TestDetectJSON: a line for each file; 0 when all were judged.
