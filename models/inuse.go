@@ -6,6 +6,24 @@ type InUse struct {
 	Fusion *Fusion   `json:"fusion,omitempty"` // nil: none is in force
 }
 
+// NewInUse shows models that are loaded together, in their order.
+func NewInUse(loaded []*Model) InUse {
+	var used InUse
+	cards := make([]Card, len(loaded))
+	for i, m := range loaded {
+		cards[i] = m.Card
+	}
+	finder := Finder(cards)
+	for _, m := range loaded {
+		r := m.Running()
+		if r.Task == FaceDetection && r.Name != finder.Name {
+			r.Runs.ReplacedBy = finder.Name
+		}
+		used.Models = append(used.Models, r)
+	}
+	return used
+}
+
 // Running is the card of a model in full, whichever of its files runs, since the
 // figures of the variant that runs are not all that was measured of the model.
 type Running struct {
@@ -18,6 +36,9 @@ type Runs struct {
 	Precision Precision `json:"precision"`
 	File      string    `json:"file"`
 	SHA256    string    `json:"sha256"`
+	// ReplacedBy is the model that finds faces in the place of this one, which is loaded
+	// and never asked.
+	ReplacedBy string `json:"replaced_by,omitempty"`
 }
 
 // Running is the model's card, or for a variant that of the model that it is one of.

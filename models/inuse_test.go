@@ -20,8 +20,8 @@ func TestRunningShowsTheWholeCard(t *testing.T) {
 		model *Model
 		runs  Runs
 	}{
-		{model, Runs{Full, "model.onnx", model.Card.SHA256}},
-		{model.In(Int8), Runs{Int8, "model-int8.onnx", variant.SHA256}},
+		{model, Runs{Precision: Full, File: "model.onnx", SHA256: model.Card.SHA256}},
+		{model.In(Int8), Runs{Precision: Int8, File: "model-int8.onnx", SHA256: variant.SHA256}},
 	} {
 		got := c.model.Running()
 		if !reflect.DeepEqual(got.Card, model.Card) || got.Runs != c.runs {
@@ -38,6 +38,20 @@ func TestRunningShowsTheWholeCard(t *testing.T) {
 		running, _ := back.Models[0]["running"].(map[string]any)
 		if back.Models[0]["file"] != "model.onnx" || back.Models[0]["variants"] == nil || running["precision"] != string(c.runs.Precision) {
 			t.Errorf("%s", data)
+		}
+	}
+}
+
+// TestInUseNamesTheReplacedFinder: of two models that find faces one is asked, and the
+// cards of both are shown.
+func TestInUseNamesTheReplacedFinder(t *testing.T) {
+	t.Parallel()
+	judge, first, second := &Model{Card: validCard()}, &Model{Card: finderCard()}, &Model{Card: finderCard()}
+	second.Card.Name = "second"
+	used := NewInUse([]*Model{first, judge, second})
+	for i, want := range []string{"second", "", ""} {
+		if got := used.Models[i].Runs.ReplacedBy; got != want {
+			t.Errorf("%s is replaced by %q, want %q", used.Models[i].Name, got, want)
 		}
 	}
 }

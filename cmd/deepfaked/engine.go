@@ -89,8 +89,8 @@ func openEngine(ctx context.Context, cfg config.Config, logger *slog.Logger, tak
 	}
 	for _, m := range loaded {
 		e.cards = append(e.cards, m.Card)
-		e.inUse.Models = append(e.inUse.Models, m.Running())
 	}
+	e.inUse = models.NewInUse(loaded)
 	decoders := children(cfg, environment)
 	pool, err := openPool(cfg, e.cards, decoders, logger, take.watch)
 	if err != nil {
