@@ -51,6 +51,7 @@ type Card struct {
 	// not there has OperatingPoints.
 	ByMedium  map[string]OperatingPoints `json:"operating_points_by_medium,omitempty"`
 	Measured  []Measurement              `json:"measured,omitempty"`
+	BySource  []SourceFigures            `json:"by_source,omitempty"`
 	Detection *Detection                 `json:"detection,omitempty"` // of FaceDetection, in the place of the four above
 	Training  Training                   `json:"training"`
 	Licences  Licences                   `json:"licences"`
@@ -94,6 +95,19 @@ type Calibration struct {
 	// Limits are the lowest and the highest log-odds that the validation set
 	// supports; see Card.Limits.
 	Limits *Pair `json:"limits,omitempty"`
+}
+
+// SourceFigures are what becomes of the files of one generator, or of one source of
+// genuine media, by a model that has seen neither.
+type SourceFigures struct {
+	Name       string `json:"name"`
+	Repository string `json:"repository,omitempty"` // where the files are from
+	Label      string `json:"label"`                // real or fake
+	Items      int    `json:"items"`
+	// Balanced and Sensitive are the shares called fake at these lines: of clean files,
+	// and where it was measured of the same as they are shared on the web.
+	Balanced  []float64 `json:"balanced"`
+	Sensitive []float64 `json:"sensitive,omitempty"`
 }
 
 // Measurement is one figure set, on generators and sources unseen in training.

@@ -102,12 +102,23 @@ func TestValidateAcceptsEachTask(t *testing.T) {
 	flat.Output.Shape = []int64{-1}
 	for name, card := range map[string]Card{
 		"image": validCard(), "speech": speechCard(), "face": faceCard(), "motion": motionCard(), "finder": finderCard(),
-		"flat output": flat,
+		"flat output": flat, "figures of sources": sourced(),
 	} {
 		if err := card.Validate(); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+}
+
+// sourced is a card with what becomes of one generator's files.
+func sourced() Card {
+	c := validCard()
+	c.BySource = []SourceFigures{{Name: "gan", Repository: "a/b", Label: "fake", Items: 4, Balanced: []float64{.5, .25}, Sensitive: []float64{1, 1}}}
+	return c
+}
+
+func source(spoil func(*SourceFigures)) func(*Card) {
+	return func(c *Card) { *c = sourced(); spoil(&c.BySource[0]) }
 }
 
 func TestValidateNamesTheField(t *testing.T) {
@@ -193,6 +204,13 @@ func TestValidateNamesTheField(t *testing.T) {
 		"calibration error":         {"measured.0.ece", func(c *Card) { c.Measured[0].ECE = new(1.5) }},
 		"negative minutes":          {"training.cpu_minutes", func(c *Card) { c.Training.CPUMinutes = -1 }},
 		"negative held out":         {"training.held_out_dropped", func(c *Card) { c.Training.HeldOut = -1 }},
+		"figures of no generator":   {"by_source.0.name", source(func(s *SourceFigures) { s.Name = " " })},
+		"figures of neither":        {"by_source.0.label", source(func(s *SourceFigures) { s.Label = "genuine" })},
+		"figures of nothing":        {"by_source.0.items", source(func(s *SourceFigures) { s.Items = 0 })},
+		"figures without a share":   {"by_source.0.balanced", source(func(s *SourceFigures) { s.Balanced = nil })},
+		"figures of three kinds":    {"by_source.0.sensitive", source(func(s *SourceFigures) { s.Sensitive = []float64{0, 0, 0} })},
+		"more than all files":       {"by_source.0", source(func(s *SourceFigures) { s.Sensitive[1] = 1.5 })},
+		"finder with figures":       {"by_source", finder(func(c *Card, _ *Detection) { c.BySource = sourced().BySource })},
 		"source without name":       {"training.sources.0.name", func(c *Card) { c.Training.Sources[0].Name = "" }},
 		"source without terms":      {"training.sources.0.licence", func(c *Card) { c.Training.Sources[0].Licence = "" }},
 		"code without licence":      {"licences.code", func(c *Card) { c.Licences.Code = "" }},

@@ -39,7 +39,7 @@ func checkVerdict(c *Card) error {
 	if c.Detection != nil {
 		return wrong("detection", "must be left out for %s", c.Task)
 	}
-	for _, check := range []func(*Card) error{checkCalibration, checkOperatingPoints, checkMeasured} {
+	for _, check := range []func(*Card) error{checkCalibration, checkOperatingPoints, checkMeasured, checkBySource} {
 		if err := check(c); err != nil {
 			return err
 		}
@@ -68,6 +68,8 @@ func checkDetection(c *Card) error {
 		return wrong("operating_points_by_medium", "must be left out for %s", c.Task)
 	case len(c.Measured) > 0:
 		return wrong("measured", "must be left out for %s: detection has its own", c.Task)
+	case len(c.BySource) > 0:
+		return wrong("by_source", "must be left out for %s", c.Task)
 	case d == nil:
 		return wrong("detection", "is missing")
 	case !within(d.Threshold, 0, 1):

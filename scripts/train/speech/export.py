@@ -118,6 +118,7 @@ def card(path, runtime, facts):
         output=dict(name="logit", type="float32", shape=[-1]),
         preprocessing=dict(sample_rate=RATE, window_samples=WINDOW),
         calibration=facts["calibration"], operating_points=facts["operating_points"], measured=facts["measured"],
+        by_source=facts["by_source"],
         training=dict(recipe="scripts/train/speech", seed=facts["seed"], cpu_minutes=facts["cpu_minutes"],
                       started_from=ORIGIN, sources=facts["sources"], held_out_dropped=facts["held_out"]),
         licences=dict(code="Apache-2.0", weights="Apache-2.0",

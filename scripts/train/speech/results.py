@@ -64,6 +64,16 @@ def share_table(clips, hit, want, key, title):
     return head + [f"| {k:.0%} | {', '.join(rows[k])} |" for k in sorted(rows)]
 
 
+def by_source(clips, hit):
+    """What becomes of the clean fakes of each system, and of the genuine clips of each
+    repository, for the card: shares called fake at the balanced threshold."""
+    groups = collections.defaultdict(list)
+    for c, h in zip(clips, hit):
+        groups[("real", c["repository"]) if c["label"] == 0 else ("fake", c["system"])].append(bool(h))
+    return [dict(name=name, label=label, items=len(own), balanced=[round(float(np.mean(own)), 4)])
+            for (label, name), own in sorted(groups.items())]
+
+
 def point_table(clips, probability, points):
     """Thresholds, detection, and what they do in each condition."""
     lines = ["| level | threshold | aimed, measured [95 %] | detected [95 %] | " + " | ".join(CONDITION[c] for c in probability) + " |",

@@ -71,6 +71,8 @@ def measure(clips, tables, facts):
     for (m, _), s in zip(measured, scores.values()):  # the conditions come first
         m["ece"] = calibrate.condition_error(clips, facts["calibration"], s)
     facts["measured"] = [m for m, _ in measured]
+    caught = calibrate.probability(facts["calibration"], scores["clean"]) >= facts["operating_points"]["balanced"]["threshold"]
+    facts["by_source"] = results.by_source(clips, caught)
     print("\n".join(results.measurement_table(measured)), flush=True)
     return measured, {name: calibrate.probability(facts["calibration"], scores[name]) for name in calibrate.POOLED}
 

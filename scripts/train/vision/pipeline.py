@@ -128,15 +128,21 @@ def rows_of_parts(study, scored, scores, calibration, set_name):
     return rows
 
 
+def sources_of(scored, result, measured):
+    """What becomes of the files of each generator and source."""
+    calibration, lines, _ = measured
+    return report.by_source(scored, figures.probability(calibration, result["scores"]), lines)
+
+
 def write_report(study, options, scored, result, known, measured, bytewise):
     """RESULTS.md; bytewise holds what was measured of the variant, and the scores, where there is one."""
     calibration, lines, rows = measured
-    chances = figures.probability(calibration, result["scores"])
+    sources = sources_of(scored, result, measured)
     conditions = f"Two figures in a cell: {'; '.join(name + ' / '.join(both) for name, _, both in study.parts(scored))}."
     text = report.HEADER.format(title=f"{study.name} {study.version}: what was measured", apart=study.apart, conditions=conditions)
     text += report.measurements(rows) + "\n" + report.points(lines) + "\n" + report.claims(calibration)
-    text += "\n## Fake\n\n" + report.per_source(scored, chances, lines, 1)
-    text += "\n## Genuine\n\n" + report.per_source(scored, chances, lines, 0)
+    text += "\n## Fake\n\n" + report.per_source(sources, "fake")
+    text += "\n## Genuine\n\n" + report.per_source(sources, "real")
     text += "\n## Folds\n\n" + report.per_fold(scored, result["folds"], result["scores"])
     if bytewise:
         own = study.parts(scored)[0][1]
@@ -146,8 +152,8 @@ def write_report(study, options, scored, result, known, measured, bytewise):
     (options.report or Path(study.data.__file__).with_name("RESULTS.md")).write_text(text)
 
 
-def write_model(study, folder, model, items, measured, bytewise, training):
-    """model.onnx, checked on twenty real inputs, its variant, and card.json."""
+def write_model(study, folder, model, items, measured, bytewise, facts):
+    """model.onnx, checked on twenty real inputs, its variant, and card.json, which has the further facts."""
     folder.mkdir(parents=True, exist_ok=True)
     size = study.data.SIZE
     export.export(export.rounded(model, study.narrow), folder / "model.onnx", size)
@@ -160,7 +166,7 @@ def write_model(study, folder, model, items, measured, bytewise, training):
     card.write(folder, size, {
         "name": study.name, "version": study.version, "task": study.task, "description": study.description,
         **variants, "preprocessing": study.preprocessing, "calibration": calibration, **figures.on_card(lines), "measured": rows,
-        "training": {"recipe": study.recipe, "seed": study.seed, **training},
+        **facts,
     })
 
 
@@ -185,10 +191,11 @@ def run(study, options, plain, pictures):
     keep_scores(study, options.work, scored, result, measured[0])
     bytewise = reduced_too(study, items, scored, measured[0], options.work) if study.variant else None
     training = {
+        "recipe": study.recipe, "seed": study.seed,
         "cpu_minutes": round(minutes + float(result["minutes"]), 1), "started_from": card.START,
         "sources": study.data.gather.sources(items), "held_out_dropped": dropped,
     }
-    write_model(study, options.out, study.model(plain, head), items, measured, bytewise, training)
+    write_model(study, options.out, study.model(plain, head), items, measured, bytewise, {"by_source": sources_of(scored, result, measured), "training": training})
     write_report(study, options, scored, result, known, measured, bytewise)
     print(report.measurements(measured[2]), report.points(measured[1]), sep="\n")
 

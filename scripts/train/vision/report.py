@@ -11,6 +11,8 @@ A file is called fake at the line of its medium, a frame of a clip at that of wh
 
 """
 
+LABELS = ("real", "fake")
+
 
 def measurements(rows):
     """The measurements of a card as a table."""
@@ -44,21 +46,32 @@ def points(lines):
     return text
 
 
-def per_source(items, chances, lines, fake):
-    """Share called fake at the balanced and the sensitive threshold of its medium, one row a generator or source.
+def by_source(items, chances, lines):
+    """What becomes of the files of each generator or source in a repository, for the card.
 
-    chances is N×conditions; the two figures of a cell are those of the two conditions.
+    Shares called fake at the balanced and the sensitive threshold of its medium; chances is N×conditions, and shares are
+    of these in turn.
     """
-    limits = [np.array([[lines[medium(i)][level]["threshold"]] for i in items]) for level in ("balanced", "sensitive")]
+    limits = {level: np.array([[lines[medium(i)][level]["threshold"]] for i in items]) for level in ("balanced", "sensitive")}
+    table = []
+    for label, generator, repository in sorted({(LABELS[i.fake], i.generator, i.repository) for i in items}):
+        rows = [k for k, i in enumerate(items) if (LABELS[i.fake], i.generator, i.repository) == (label, generator, repository)]
+        table.append({
+            "name": generator, "repository": repository, "label": label, "items": len(rows),
+            **{level: (chances[rows] >= limit[rows]).mean(0).round(4).tolist() for level, limit in limits.items()},
+        })
+    return table
+
+
+def per_source(table, label):
+    """The rows of by_source that have a label."""
     text = [
         "| generator or source | repository | n | called fake, balanced | called fake, sensitive |",
         "|---|---|---|---|---|",
     ]
-    keys = sorted({(i.generator, i.repository) for i in items if i.fake == fake})
-    for generator, repository in keys:
-        rows = [k for k, i in enumerate(items) if (i.generator, i.repository, i.fake) == (generator, repository, fake)]
-        cells = [" / ".join(f"{share:.2f}" for share in (chances[rows] >= limit[rows]).mean(0)) for limit in limits]
-        text.append(f"| {generator} | {repository} | {len(rows)} | {cells[0]} | {cells[1]} |")
+    for row in (r for r in table if r["label"] == label):
+        cells = [" / ".join(f"{share:.2f}" for share in row[level]) for level in ("balanced", "sensitive")]
+        text.append(f"| {row['name']} | {row['repository']} | {row['items']} | {cells[0]} | {cells[1]} |")
     return "\n".join(text) + "\n"
 
 

@@ -90,8 +90,10 @@ class Lines(unittest.TestCase):
     def test_sources_are_called_fake_at_the_line_of_their_medium(self):
         items, scores = scored()
         films = [k for k, i in enumerate(items) if i.clip]
-        table = report.per_source([items[k] for k in films], figures.probability(PLAIN, scores[films]), self.lines, 1)
-        self.assertIn("| g | r1 | 15 | 0.53 / 0.53 | 0.67 / 0.67 |", table)
+        sources = report.by_source([items[k] for k in films], figures.probability(PLAIN, scores[films]), self.lines)
+        self.assertIn({"name": "g", "repository": "r1", "label": "fake", "items": 15, "balanced": [0.5333] * 2, "sensitive": [0.6667] * 2}, sources)
+        self.assertIn("| g | r1 | 15 | 0.53 / 0.53 | 0.67 / 0.67 |", report.per_source(sources, "fake"))
+        self.assertEqual({row["label"] for row in sources}, {"real", "fake"})
 
 
 if __name__ == "__main__":
