@@ -2,12 +2,12 @@
 
 import re
 
-# repository or corpus: what the path of its files says about the speaker.
+# repository or corpus: what the path of its files says about the speaker; no group where there is only one.
 PATTERNS = (
     ("speechocean762", re.compile(r"SPEAKER(\d+)")),
     ("EmoDB", re.compile(r"(?:Angry|Neutral|Happy|Sad)/(\d\d)[ab]\d\d[A-Z]")),
     ("VCTK", re.compile(r"(?<![A-Za-z\d])(p[23]\d\d)(?!\d)")),
-    ("LJSpeech", re.compile(r"(LJ)0\d\d-\d{4}")),
+    ("LJSpeech", re.compile(r"LJ0\d\d|lj_?speech|/lj[_/]|\[lj-", re.I)),
     ("MLS", re.compile(r"mls_[a-z]+_(\d+)_\d+_\d+")),
     ("LibriSpeech", re.compile(r"(?<!\d)(\d{2,4})[-_]\d{4,6}[-_]\d{4,6}")),
     ("ARCTIC", re.compile(r"cmu_us_([a-z]{3})(?![a-z])|cmu_([a-z]{3})-")),
@@ -20,5 +20,5 @@ def speaker(path):
     for corpus, pattern in PATTERNS:
         found = pattern.search(path)
         if found:
-            return f"{corpus}:{next(group for group in found.groups() if group)}"
+            return f"{corpus}:{next(filter(None, found.groups()), 'only')}"
     return ""
