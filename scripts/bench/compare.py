@@ -18,12 +18,13 @@ from .peers import install, roster, speak
 from .service import Process, Service, end_on_signal, free_port
 
 OURS = "deepfaked"
+ASKED = ("--post", "/v1/detect")
 MODELS = install.REPOSITORY / "models" / "builtin"
-LOADS = (("half", 0.5), ("high", 0.8), ("twice", 2.0))  # and their share of the capacity
+LOADS = (("half", 0.5), ("high", 0.8), ("twice", 2.0))  # and their share of the server's own capacity
 AGREE = 1e-3  # of probabilities
 START, END, OVERHEAD = 10.0, 1.0, 0.9  # seconds that a server and a load take besides, late answers included
-TRIAL = 2.0  # seconds for each layout that is tried
-ROUNDS, MINUTES = 3, 40
+TRIAL = 2.0  # seconds for each layout that is tried, and for the capacity that the same load is a share of
+ROUNDS, MINUTES = 3, 48
 QUICK = 1.6  # seconds of each load
 SHORTEST = 1.0
 
@@ -112,17 +113,24 @@ def figures(step):
     }
 
 
+def kept_up(told):
+    """The same; without a p99 where too many had no answer, which are the slowest of all."""
+    sent = sum(told["statuses"].values()) + sum(told["errors"].values()) + told["unsent"]
+    return told | ({} if told["answers"] >= (1 - load.LOST) * sent else {"p99": None})
+
+
 def clients(workload):
     """Those of a closed loop."""
     return media.CLIENTS[workload] * machine.cores()
 
 
-def run(target, workload, files, seconds):
-    """One workload on one server: its capacity, then shares of it."""
+def run(target, workload, files, seconds, same):
+    """One workload on one server: its capacity, the same load as for the others, then shares of its own capacity."""
     out = {"capacity": figures(load.closed(target, clients(workload), files, seconds))}
     capacity = out["capacity"]["throughput"]
     if capacity <= 0:
         raise load.Failed("no request succeeded")
+    out["same"] = kept_up(figures(load.opened(target, same, files, seconds)))
     for name, share in LOADS:
         extra = {"warmup": load.DROWNED} if name == "twice" else {}
         out[name] = figures(load.opened(target, share * capacity, files, seconds + extra.get("warmup", 0), **extra))
@@ -141,6 +149,7 @@ class Comparison:
         self.default = layouts()[0]
         self.absent, self.folders, self.layouts, self.differences, self.results = {}, {}, {}, {}, {}
         self.rows = {}  # of a run, by the model's task
+        self.same = {}  # requests a second, by workload
         self.starts, self.seconds = [], []  # how long starts took, and the loads of each round
 
     def install(self):
@@ -159,6 +168,10 @@ class Comparison:
         with Service() as service:
             self.settings, self.flags = service.settings, service.flags
             self.expected = expected(service, self.files)
+            service.target.options = ASKED
+            for w in self.workloads:
+                self.same[w] = load.SAME * load.closed(service.target, clients(w), media.arguments(w, self.media), TRIAL)["throughput"]
+        say("the same load for all:", ", ".join(f"{w} {rate:.1f}/s" for w, rate in self.same.items()))
 
     def start(self, p):
         return Running(p, self.folders[p.name], self.layouts.get(p.name, self.default), self.rows, self.box, self.files[0])
@@ -214,7 +227,7 @@ class Comparison:
                 with (self.start(p) if p else Service()) as running:
                     target = running.target
                     if not p:
-                        target.options = ("--post", "/v1/detect")
+                        target.options = ASKED
                     for w in self.workloads:
                         self._measure(name, w, target, seconds)
                         if p:  # what it has not refused it may still work on, which the next load would pay for
@@ -229,12 +242,11 @@ class Comparison:
 
     def _measure(self, name, workload, target, seconds):
         try:
-            told = run(target, workload, media.arguments(workload, self.media), seconds)
+            told = run(target, workload, media.arguments(workload, self.media), seconds, self.same[workload])
         except load.Failed as e:
             told = {"error": str(e)}
             say(f"{name}, {workload}: {e}")
         self.results.setdefault(workload, {}).setdefault(name, []).append(told)
-
 
     def plan(self, left):
         """How long each load of a round may be with so many seconds left for it and those after it."""
@@ -242,7 +254,7 @@ class Comparison:
         pairs = servers * len(self.workloads)
         rounds = self.rounds - len(self.seconds)
         start = statistics.mean(self.starts) if self.starts else START
-        return max(SHORTEST, (left / rounds - servers * (start + END) - pairs * load.DROWNED) / (pairs * (1 + len(LOADS))) - OVERHEAD)
+        return max(SHORTEST, (left / rounds - servers * (start + END) - pairs * load.DROWNED) / (pairs * (2 + len(LOADS))) - OVERHEAD)
 
     def run(self, chosen, began):
         """All rounds, within the time."""

@@ -10,6 +10,8 @@ SLO = 1.0  # seconds; for all servers and workloads
 # At twice its capacity a server that refuses nothing answers at the moment t what came at t/2: only from twice the SLO on
 # is everything late. What is measured earlier flatters it.
 DROWNED = 2.2 * SLO
+SAME = 0.8  # of the service's capacity: a load that every server is given, in as many requests a second
+LOST = 0.01  # a server that leaves more than this share of it unanswered has no p99
 TIMEOUT = 3.0  # seconds; a synchronous request that takes longer has failed
 PATIENCE = 60.0  # seconds; likewise an asynchronous one, from submission to result
 

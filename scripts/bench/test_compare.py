@@ -20,7 +20,7 @@ def a_round(capacity=100.0, half=0.010, high=0.020, goodput=95.0):
     common = {"rate": 1.0, "throughput": 50.0, "goodput": 50.0, "p50": 0.005, "p99": 0.01, "answers": 40, "cpu": 0.01, "memory": 2**20, "steady": True}
     return {
         "capacity": common | {"throughput": capacity, "rate": None}, "half": common | {"p99": half},
-        "high": common | {"p99": high}, "twice": common | {"goodput": goodput},
+        "high": common | {"p99": high}, "same": common | {"p99": high}, "twice": common | {"goodput": goodput},
     }
 
 
@@ -28,7 +28,7 @@ def a_comparison(results, absent=None):
     """What a run of scripts/benchmark-peers knows at its end."""
     return SimpleNamespace(
         settings={"version": "1.31.1", "provider": "cpu", "sessions": 1, "intra_op_threads": 2}, flags=["--deadline", "1s"], rounds=2, seconds=[2.0, 2.2], workloads=["mix"],
-        peers=[p for p in roster.PEERS if p.name in results["mix"]], absent=absent or {}, layouts={"Gin": (1, 2)}, default=(2, 1), differences={"Gin": 1e-7}, rows={"image-synthesis": 2}, results=results,
+        peers=[p for p in roster.PEERS if p.name in results["mix"]], absent=absent or {}, layouts={"Gin": (1, 2)}, default=(2, 1), differences={"Gin": 1e-7}, rows={"image-synthesis": 2}, same={"mix": 80.0}, results=results,
     )
 
 
@@ -89,16 +89,32 @@ class Overload(unittest.TestCase):
 
         def opened(_, rate, __, seconds, warmup=None):
             asked[rate] = seconds, warmup
-            return {"load": {}, "latency": {}, "server": None} | dict.fromkeys(("throughput", "goodput", "steady", "successes", "statuses", "errors", "unsent"), 1)
+            return {"load": {}, "latency": {}, "server": None} | dict.fromkeys(("throughput", "goodput", "steady", "successes", "unsent"), 1) | {"statuses": {}, "errors": {}}
 
         closed = opened(None, 0, None, 1) | {"throughput": 100.0}
         with unittest.mock.patch.multiple(load, opened=opened, closed=lambda *_: closed):
-            compare.run(None, "mix", [], 3.0)
+            compare.run(None, "mix", [], 3.0, 70.0)
         seconds, warmup = asked[200.0]
         self.assertGreaterEqual(seconds - warmup, 3.0)
         # What is answered at t came at t/2.
         self.assertGreater(warmup - warmup / 2, load.SLO)
-        self.assertEqual([asked[rate] for rate in (50.0, 80.0)], [(3.0, None)] * 2)
+        self.assertEqual([asked[rate] for rate in (50.0, 80.0, 70.0)], [(3.0, None)] * 3)
+
+
+class SameLoad(unittest.TestCase):
+    """A server that refuses what it cannot do answers the rest soon.
+
+    At the same load for all, the p99 of those answers would put it ahead of one that answered everything.
+    """
+
+    def test_who_refuses_has_no_p99(self):
+        told = {"p99": 0.02, "answers": 99, "statuses": {"200": 99, "503": 1}, "errors": {}, "unsent": 0}
+        self.assertEqual(compare.kept_up(told)["p99"], 0.02)
+        for lost in ({"statuses": {"200": 99, "503": 2}}, {"errors": {"timeout": 1}}, {"unsent": 1}):
+            self.assertIsNone(compare.kept_up(told | lost)["p99"], lost)
+        without = a_round() | {"same": a_round()["same"] | {"p99": None}}
+        self.assertIn("| `mix` | p99 at the same load | reached |", paper.goals({"mix": {"deepfaked": [a_round()], "Gin": [without]}}))
+        self.assertIn("| `mix` | p99 at the same load | not reached: ahead are Gin |", paper.goals({"mix": {"deepfaked": [a_round()], "Gin": [a_round(high=0.01)]}}))
 
 
 class Plan(unittest.TestCase):
@@ -106,9 +122,9 @@ class Plan(unittest.TestCase):
 
     def test_seconds(self):
         c = SimpleNamespace(peers=list("abcdefghi"), workloads=list("wxyz"), rounds=3, seconds=[1.5], starts=[4.0, 6.0])
-        each = compare.Comparison.plan(c, 1000)
-        loads = 10 * 4 * (1 + len(compare.LOADS))
-        self.assertAlmostEqual(2 * (10 * (5 + compare.END) + 10 * 4 * load.DROWNED + loads * (each + compare.OVERHEAD)), 1000)
+        each = compare.Comparison.plan(c, 1200)
+        loads = 10 * 4 * (2 + len(compare.LOADS))
+        self.assertAlmostEqual(2 * (10 * (5 + compare.END) + 10 * 4 * load.DROWNED + loads * (each + compare.OVERHEAD)), 1200)
         self.assertEqual(compare.Comparison.plan(c, 10), compare.SHORTEST)
 
     def test_order(self):
