@@ -1,81 +1,98 @@
-"""Weighted standardisation and RBF-SVMs over the statistics."""
+"""Networks of one hidden layer over the statistics of windows, and how familiar those are."""
 import numpy as np
-from sklearn.svm import SVC
+import torch
+import torch.nn.functional as F
+from sklearn.cluster import KMeans
+from torch import nn
 
-COST = 10.0
+from frontend import keep
+
 STATISTICS = 484  # columns; the network's follow
-# Columns of each classifier, and its gamma, which is divided by their number.
-PARTS = ((slice(0, STATISTICS), 0.15), (slice(STATISTICS, None), 0.5))
-
 BOUND = 6.0  # deviations
-STEP = BOUND / 127  # support vectors are kept in 8 bits: a quarter of the size
-STRANGE, FAMILIAR = 0.4, 0.6  # kernel values, see Pair
+
+NETS, HIDDEN = 2, 256
+DROPPED = 0.2, 0.5  # of the columns and of the hidden values
+MIXED = 0.2  # both parameters of the beta distribution, see trained
+EPOCHS, BATCH, RATE, DECAY = 40, 128, 3e-3, 1e-2
+
+CENTRES, NARROW = 16, 0.15
+STRANGE, FAMILIAR = 0.36, 0.5  # nearness, see Classifier
 LEAST = 0.03  # what remains of a value that means nothing; not 0, so that a self-test on noise tells something
 
 
-class Scaler:
-    """Weighted mean and deviation; values are clipped to BOUND deviations."""
+class Net(nn.Module):
+    """[N, columns] statistics on one scale -> [N] log-odds."""
 
-    def __init__(self, x, weight):
-        self.mean = np.average(x, 0, weight)
-        self.deviation = np.sqrt(np.average((x - self.mean) ** 2, 0, weight)) + 1e-4
+    def __init__(self, columns):
+        super().__init__()
+        self.first, self.last = nn.Linear(columns, HIDDEN), nn.Linear(HIDDEN, 1)
 
-    def __call__(self, x):
-        return np.clip((x - self.mean) / self.deviation, -BOUND, BOUND).astype(np.float32)
-
-
-def squared_distances(a, b):
-    """[len(a), len(b)] by one matrix product."""
-    return np.maximum((a * a).sum(1)[:, None] + (b * b).sum(1)[None] - 2 * a @ b.T, 0)
+    def forward(self, a):
+        hidden = F.gelu(self.first(F.dropout(a, DROPPED[0], self.training)))
+        return self.last(F.dropout(hidden, DROPPED[1], self.training))[:, 0]
 
 
-class SVM:
-    """Fits on rows with labels and weights; `score` gives the decision value and
-    the largest kernel value."""
-
-    def __init__(self, x, label, weight, gamma):
-        self.scaler = Scaler(x, weight)
-        a = self.scaler(x)
-        self.gamma = gamma / a.shape[1]
-        kernel = np.exp(-self.gamma * squared_distances(a, a))
-        fitted = SVC(C=COST, kernel="precomputed", cache_size=900).fit(kernel, label, weight / weight.mean())
-        self.coded = np.round(a[fitted.support_] / STEP).astype(np.int8)
-        self.vectors = self.coded.astype(np.float32) * np.float32(STEP)
-        self.weights = fitted.dual_coef_[0]
-        self.bias = float(fitted.intercept_[0])
-
-    def score(self, x):
-        """Decision and largest kernel values of rows."""
-        near = np.exp(-self.gamma * squared_distances(self.scaler(x), self.vectors).astype(np.float64))
-        return near @ self.weights + self.bias, near.max(1)
+def trained(a, label, weight, seed):
+    """A net that has seen each row as often as it weighs, mixed with others (mixup, Zhang et al., ICLR 2018)."""
+    torch.manual_seed(seed)
+    random, net = np.random.RandomState(seed), Net(a.shape[1]).train()
+    steps = max(1, EPOCHS * len(a) // BATCH)
+    optimiser = torch.optim.AdamW(net.parameters(), weight_decay=DECAY)
+    rate = torch.optim.lr_scheduler.OneCycleLR(optimiser, RATE, total_steps=steps, pct_start=0.2)
+    drawn = torch.multinomial(weight, steps * BATCH, replacement=True).view(steps, BATCH)
+    for rows in drawn:
+        share, other = random.beta(MIXED, MIXED), rows[torch.randperm(BATCH)]
+        mixed = share * a[rows] + (1 - share) * a[other]
+        loss = F.binary_cross_entropy_with_logits(net(mixed), share * label[rows] + (1 - share) * label[other])
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step()
+        rate.step()
+    return net.eval()
 
 
-class Pair:
-    """Two classifiers, of the statistics and of the network's, that count equally.
+class Classifier(nn.Module):
+    """Some nets, whose mean counts, from rows of statistics with labels and weights.
 
-    A window whose statistics are unlike every support vector is nothing to judge:
-    its value shrinks to LEAST as the largest kernel value falls from FAMILIAR to
-    STRANGE. Of unseen speech 999 windows in 1,000 lie above 0.58 in every
-    condition; tones, clicks and square waves lie below 0.38.
+    A window whose statistics are far from all centres of those that taught it is nothing
+    to judge: its value shrinks to LEAST as its nearness, a Gaussian of the distance to the next
+    centre, falls from FAMILIAR to STRANGE. Of unseen speech, in every condition, 99 windows in 100 lie
+    above 0.74; clicks, sweeps and chords lie below 0.36.
     """
 
     def __init__(self, x, label, weight):
-        parts = PARTS if x.shape[1] > STATISTICS else ((slice(None), 0.15),)  # shortcuts have few columns
-        self.svms = [SVM(x[:, columns], label, weight, gamma) for columns, gamma in parts]
-        self.columns = [columns for columns, _ in parts]
+        super().__init__()
+        mean = np.average(x, 0, weight)
+        deviation = np.sqrt(np.average((x - mean) ** 2, 0, weight)) + 1e-4
+        keep(self, mean=mean, inverse=1 / deviation, scale=np.ones(()))
+        a = self.scaled(torch.from_numpy(x.astype(np.float32)))
+        known = a[:, :STATISTICS].numpy()
+        means = KMeans(min(CENTRES, len(known)), n_init=1, random_state=0).fit(known, sample_weight=weight).cluster_centers_
+        keep(self, centres=means.T.copy(), norms=(means ** 2).sum(1))
+        self.narrow = NARROW / known.shape[1]
+        label, weight = (torch.as_tensor(v, dtype=torch.float32) for v in (label, weight))
+        self.nets = nn.ModuleList([trained(a, label, weight, seed) for seed in range(NETS)])
+
+    def scaled(self, x):
+        """Statistics as deviations from their weighted mean, within BOUND."""
+        return ((x - self.mean) * self.inverse).clamp(-BOUND, BOUND)
+
+    def forward(self, x):
+        """[N, columns] statistics -> [N] values, [N] familiar: 1, falling to LEAST."""
+        a = self.scaled(x)
+        value = torch.stack([net(a) for net in self.nets]).mean(0) * self.scale
+        known = a[:, :STATISTICS]
+        far = (known * known).sum(1, keepdim=True) + self.norms - 2 * torch.matmul(known, self.centres)
+        near = torch.exp(far.clamp(min=0) * -self.narrow).amax(1)
+        return value, ((near - STRANGE) / (FAMILIAR - STRANGE)).clamp(LEAST, 1)
 
     def narrowed(self, factor):
         """The same classifier with its values divided by `factor`."""
-        for svm in self.svms:
-            svm.weights, svm.bias = svm.weights / factor, svm.bias / factor
+        self.scale /= factor
         return self
 
-    def parts(self, x):
-        """[parts, rows] values of each classifier, before what is strange shrinks."""
-        return np.stack([svm.score(x[:, c])[0] for svm, c in zip(self.svms, self.columns)])
-
     def score(self, x):
-        """Values of rows of statistics; those unlike anything in training come near 0."""
-        values = [svm.score(x[:, c]) for svm, c in zip(self.svms, self.columns)]
-        familiar = np.clip((values[0][1] - STRANGE) / (FAMILIAR - STRANGE), LEAST, 1)
-        return np.mean([v for v, _ in values], axis=0) * familiar
+        """Values of rows of statistics, as an array; those unlike anything in training come near 0."""
+        with torch.no_grad():
+            value, familiar = self(torch.from_numpy(x.astype(np.float32)))
+        return (value * familiar).numpy().astype(np.float64)

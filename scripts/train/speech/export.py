@@ -110,9 +110,8 @@ def card(path, runtime, facts):
         digest = hashlib.sha256(f.read()).hexdigest()
     return dict(
         schema=1, name="deepfaked-speech", version=facts["version"], task="speech-synthesis",
-        description="Two radial-basis support vector machines that count equally, from raw 4-second windows: one on "
-                    "statistics of cepstra, short-term dynamics and tonal fine structure, one on statistics of the "
-                    "feature maps of YAMNet's first seven convolutions.",
+        description="Networks of one hidden layer, from raw 4-second windows, on statistics of cepstra, short-term "
+                    "dynamics and tonal fine structure and of the feature maps of YAMNet's first seven convolutions.",
         file=os.path.basename(path), sha256=digest,
         input=dict(name="samples", type="float32", shape=[-1, WINDOW]),
         output=dict(name="logit", type="float32", shape=[-1]),

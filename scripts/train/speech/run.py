@@ -26,7 +26,7 @@ from model import Detector, Features
 
 import reliability  # by the path that calibrate adds
 
-VERSION = "0.5.0"
+VERSION = "0.6.0"
 SEED = 7
 
 
@@ -57,7 +57,10 @@ def measure(clips, tables, facts):
     """Out-of-fold scores, calibration, operating points; fills `facts`.
     -> measurements, P(fake) of each clip per condition."""
     fold = folds.repository_folds(clips)
-    scores = train.out_of_fold(clips, tables, fold)
+    values = train.out_of_fold(clips, tables, fold)
+    facts["drift"] = train.scale_drift(clips, tables, fold, values["clean"])
+    facts["stretch"] = calibrate.platt(*calibrate.pooled(clips, values)[:3])["scale"]
+    scores = {name: value * facts["stretch"] for name, value in values.items()}
     shortcut = train.out_of_fold(clips, tables, fold, "nuisance")
     archived = np.array([c["archived"] for c in clips])
     fewer = {} if archived.all() else train.out_of_fold(clips, tables, fold, within=archived)
@@ -67,7 +70,6 @@ def measure(clips, tables, facts):
     item = np.tile(np.arange(len(clips)), len(calibrate.POOLED))
     facts["operating_points"] = calibrate.operating_points(label, score, weight, group, facts["calibration"], item)
     facts["calibration"]["limits"] = reliability.limits(label, calibrate.odds(facts["calibration"], score), weight, item)
-    facts["drift"] = train.scale_drift(clips, tables, fold, scores["clean"])
     for (m, _), s in zip(measured, scores.values()):  # the conditions come first
         m["ece"] = calibrate.condition_error(clips, facts["calibration"], s)
     facts["measured"] = [m for m, _ in measured]
@@ -78,12 +80,10 @@ def measure(clips, tables, facts):
 
 
 def final(clips, tables, weights, out, facts):
-    """Train on everything, bring to the scale of the out-of-fold scores, export,
+    """Train on everything, bring to the scale of the out-of-fold scores, which are log-odds, export,
     compare; -> path of the graph, its session."""
-    pair = train.fit(clips, tables, np.ones(len(clips), bool)).narrowed(facts["drift"]["final"])
-    for svm in pair.svms:
-        print(f"final model: {len(svm.vectors)} support vectors of {svm.vectors.shape[1]} statistics", flush=True)
-    detector = Detector(Features(weights), pair).eval()
+    classifier = train.fit(clips, tables, np.ones(len(clips), bool)).narrowed(facts["drift"]["final"] / facts["stretch"])
+    detector = Detector(Features(weights), classifier).eval()
     pick = np.random.RandomState(SEED).choice(len(clips), 20, replace=False)
     real_windows = np.concatenate([audio.windows(clips[i]["sound"], 1) for i in pick])
     with torch.no_grad():

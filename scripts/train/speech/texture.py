@@ -5,6 +5,9 @@ from torch import nn
 
 from frontend import dft_matrix, frames, hann, keep, masked_mean, masked_std, split_power
 
+# Variance of log power below which there is only rounding: of a band at the floor, higher moments would
+# be those of the processor's own noise.
+ROUNDING = 1e-4
 LAGS = [q + d for q in (16, 18, 20, 22, 24, 32, 40, 44, 48, 64) for d in (-1, 0, 1)]
 
 
@@ -12,7 +15,7 @@ def moments(v, dim):
     """Deviation, skewness and kurtosis along one dimension, bounded."""
     z = v - v.mean(dim, keepdim=True)
     z2 = z * z
-    s = torch.sqrt(z2.mean(dim) + 1e-12) + 1e-4
+    s = torch.sqrt(z2.mean(dim) + ROUNDING)
     return s, ((z2 * z).mean(dim) / s ** 3).clamp(-6, 6), ((z2 * z2).mean(dim) / s ** 4).clamp(0, 20)
 
 
@@ -37,7 +40,7 @@ class Dynamics(nn.Module):
         """Spread, skewness and kurtosis over the masked frames."""
         z = v - masked_mean(v, w).unsqueeze(1)
         z2 = z * z
-        s = torch.sqrt(masked_mean(z2, w) + 1e-12) + 1e-4
+        s = torch.sqrt(masked_mean(z2, w) + ROUNDING)
         third, fourth = masked_mean(z2 * z, w), masked_mean(z2 * z2, w)
         return s, (third / s ** 3).clamp(-6, 6), (fourth / s ** 4).clamp(0, 20)
 

@@ -2,11 +2,11 @@
 import numpy as np
 
 import folds
-from classifier import Pair
+from classifier import Classifier
 from features import PART, WHOLE
 
 # Weight of a clip's windows in each condition that is trained on.
-TRAINED_ON = {"clean": 1.0, "degraded-0": 0.05, "line-0": 0.15, "coded-0": 0.15}
+TRAINED_ON = {"clean": 1.0, "degraded-0": 0.15, "line-0": 0.15, "coded-0": 0.15}
 JUDGED_ON = [*WHOLE, *PART, "degraded-0", "coded-0"]
 
 
@@ -31,8 +31,8 @@ def rows(clips, tables, chosen, column="x"):
 
 
 def fit(clips, tables, chosen, column="x"):
-    """A pair of classifiers from the chosen clips."""
-    return Pair(*rows(clips, tables, chosen, column))
+    """A classifier from the chosen clips."""
+    return Classifier(*rows(clips, tables, chosen, column))
 
 
 def clip_scores(model, table, chosen, column="x"):
