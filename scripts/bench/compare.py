@@ -114,7 +114,7 @@ def figures(step):
 
 
 def kept_up(told):
-    """The same; without a p99 where too many had no answer, which are the slowest of all."""
+    """What was measured under a load, without its p99 where too many had no answer, which are the slowest of all."""
     sent = sum(told["statuses"].values()) + sum(told["errors"].values()) + told["unsent"]
     return told | ({} if told["answers"] >= (1 - load.LOST) * sent else {"p99": None})
 

@@ -32,15 +32,15 @@ NARROW = (2,)  # dimensions of the weights that are kept in 8 bits: of the head'
 WHOLE_FACES = ("stylegan2", "stylegan2-finetuned", "gan-face-mixed")  # generated altogether
 # Names of the same generator, or of versions too near to count as unseen.
 FAMILIES = {
-    "gpt-image-1": ("gpt-4o", "gpt-4o and successors"),
+    "gpt-image-1": ("gpt-4o", "gpt-4o and successors", "gpt-image-1.5"),
     "nano-banana": ("nano-banana-pro", "gemini-image"),
     "stable-diffusion-1": (
         "stable-diffusion-v1", "stable-diffusion-sd1", "stable-diffusion-1.x", "stable-diffusion-1.4-2.1", "animatediff-sd1",
-        "stable-diffusion-sd2", "sd-turbo", "unnamed-diffusion",
+        "stable-diffusion-sd2", "sd-turbo", "sdxs", "unnamed-diffusion",
     ),
     "sdxl": ("sdxl-turbo",),
     "sd3": ("sd3.5", "sd3.5-large", "stable-image-ultra"),
-    "flux1": ("flux1-dev", "flux1-schnell", "flux1-kontext", "uno-flux", "mlx-flux-and-others"),
+    "flux1": ("flux1-dev", "flux1-schnell", "flux1-kontext", "flux1-krea", "flex", "chroma", "uno-flux", "mlx-flux-and-others"),
     "flux2": ("flux2-klein",),
     "dalle-2": ("dalle",),
     "dalle-mini": ("craiyon",),
@@ -49,6 +49,13 @@ FAMILIES = {
     "sora": ("sora-frame", "sora-video"),
     "stylegan2": ("stylegan2-finetuned", "stylegan2-ada", "gan-face-mixed"),
     "kolors": ("instantid-kolors",),
+    "pixart": ("pixart-alpha", "pixart-sigma"),
+    "lumina": ("lumina2", "lumina-next"),
+    "wuerstchen": ("stable-cascade",),
+    "playground-v2": ("playground-v2.5",),
+    "imagen-3": ("imagen-4",),
+    "cosmos": ("cosmos-predict2", "anima"),
+    "wan": ("wan2.x-video",),
     "vqgan-clip": ("simulacra-pixray-vqgan",),
     "Places": ("Places2", "Places365 photos"),
 }
