@@ -22,6 +22,11 @@ func decodeAnimation(a *animation.Animation, src Source, out *Arena) (Found, err
 	if err := checkPixels(a.Width, a.Height, src.Limits); err != nil {
 		return Found{}, err
 	}
+	for _, f := range a.Frames {
+		if err := checkPixels(f.Extent.Dx(), f.Extent.Dy(), src.Limits); err != nil {
+			return Found{}, err
+		}
+	}
 	length := a.Duration()
 	if length > src.Limits.Duration {
 		return Found{}, &preprocess.Error{
@@ -117,7 +122,7 @@ func (s *screen) put(f animation.Frame) error {
 		return err
 	}
 	defer closeMat(&mat)
-	if mat.Cols() != f.Rect.Dx() || mat.Rows() != f.Rect.Dy() {
+	if mat.Cols() != f.Extent.Dx() || mat.Rows() != f.Extent.Dy() {
 		return errors.New("a frame is not as large as it says")
 	}
 	pix, err := mat.DataPtrUint8()
@@ -125,7 +130,7 @@ func (s *screen) put(f animation.Frame) error {
 		return fmt.Errorf("reach the pixels: %w", err)
 	}
 	for y := f.Rect.Min.Y; y < f.Rect.Max.Y; y++ {
-		from := pix[4*f.Rect.Dx()*(y-f.Rect.Min.Y):]
+		from := pix[4*f.Extent.Dx()*(y-f.Rect.Min.Y):]
 		if f.Over {
 			putOver(s.row(f.Rect, y), from)
 		} else {

@@ -43,6 +43,26 @@ func animatedGIF(t testing.TB, second, third byte) []byte {
 	})
 }
 
+// cutGIF is all red, then a frame whose left half is green and whose right half, which
+// is blue, lies beyond the screen.
+func cutGIF(t testing.TB) []byte {
+	t.Helper()
+	second := disc(image.Rect(48, 0, 144, 64), 2)
+	for y := range 64 {
+		for x := 96; x < 144; x++ {
+			second.SetColorIndex(x, y, 3)
+		}
+	}
+	data := byGo(t, func(b *bytes.Buffer) error {
+		return gif.EncodeAll(b, &gif.GIF{
+			Image: []*image.Paletted{disc(image.Rect(0, 0, 96, 64), 1), second}, Delay: []int{10, 20},
+			Config: image.Config{Width: 144, Height: 64},
+		})
+	})
+	data[6] = 96
+	return data
+}
+
 // apngFrame is one frame of an APNG of one colour.
 type apngFrame struct {
 	rect          image.Rectangle
@@ -104,6 +124,10 @@ func TestAnimations(t *testing.T) {
 		{
 			"GIF restoring", preprocess.GIF, animatedGIF(t, gif.DisposalPrevious, gif.DisposalPrevious),
 			[]quadrants{first, second, {red, red, blue, blue}, first}, gifTimes, time.Second,
+		},
+		{
+			"GIF beyond its screen", preprocess.GIF, cutGIF(t), []quadrants{first, second},
+			[]time.Duration{0, 100 * ms}, 300 * ms,
 		},
 		{
 			"APNG", preprocess.PNG, animatedPNG(t, []apngFrame{
@@ -194,4 +218,17 @@ func TestAnimationThatIsTooLong(t *testing.T) {
 	limits.Duration = 5 * time.Second
 	_, _, err := decodeTest(t, manyFrames(t, 100), preprocess.GIF, limits)
 	wantFault(t, err, preprocess.PayloadTooLarge, "10s long; at most 5s")
+}
+
+// A later frame is decoded whole, though only what is on the screen shows: one of
+// 65,535 by 65,535 pixels behind a screen of 96 by 64 must not be.
+func TestFrameBeyondTheLimit(t *testing.T) {
+	t.Parallel()
+	data := cutGIF(t)
+	at := bytes.Index(data, []byte{0x2c, 48, 0, 0, 0, 96, 0, 64, 0})
+	binary.LittleEndian.PutUint16(data[at+5:], 1000)
+	limits := preprocess.DefaultLimits()
+	limits.Pixels = 63_999
+	_, _, err := decodeTest(t, data, preprocess.GIF, limits)
+	wantFault(t, err, preprocess.PayloadTooLarge, "1000")
 }

@@ -17,6 +17,7 @@ type Animation struct {
 // Frame is one picture of an animation, to be put onto those before it.
 type Frame struct {
 	Rect     image.Rectangle // where, inside of the animation
+	Extent   image.Rectangle // where all of it would be, some of which may lie outside to the right or below
 	Delay    time.Duration   // how long it is shown
 	Over     bool            // blended over what is there; otherwise it replaces that
 	Disposal Disposal
@@ -25,7 +26,7 @@ type Frame struct {
 	still func() []byte
 }
 
-// Still is the frame as a file of its own, of the size of Rect.
+// Still is the frame as a file of its own, of the size of Extent.
 func (f Frame) Still() []byte { return f.still() }
 
 // Disposal is what becomes of the frame's area before the next frame.
@@ -53,8 +54,11 @@ var (
 // unnamedDelay replaces a delay of zero, as browsers do.
 const unnamedDelay = 100 * time.Millisecond
 
-// add appends a frame after checking it.
+// add appends a frame after checking it. All of it is there unless its extent says otherwise.
 func (a *Animation) add(f Frame) error {
+	if f.Extent.Empty() {
+		f.Extent = f.Rect
+	}
 	if f.Rect.Empty() || !f.Rect.In(image.Rect(0, 0, a.Width, a.Height)) {
 		return ErrDamaged
 	}
@@ -75,7 +79,7 @@ func (a *Animation) check() error {
 	}
 	area := int64(0)
 	for _, f := range a.Frames {
-		area += int64(f.Rect.Dx()) * int64(f.Rect.Dy())
+		area += int64(f.Extent.Dx()) * int64(f.Extent.Dy())
 	}
 	if area > maxArea {
 		return ErrTooLarge

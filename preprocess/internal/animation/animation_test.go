@@ -85,6 +85,27 @@ func TestGIFOfBrowsers(t *testing.T) {
 	}
 }
 
+// TestGIFBeyondItsScreen: browsers enlarge the screen for the first frame and cut later
+// ones, and such files were refused as damaged.
+func TestGIFBeyondItsScreen(t *testing.T) {
+	t.Parallel()
+	whole := threeFrames(t)
+	small := bytes.Clone(whole)
+	binary.LittleEndian.PutUint16(small[6:], 4)
+	if a, err := GIF(small); err != nil || a.Width != 8 || a.Height != 6 {
+		t.Errorf("a first frame larger than the screen: %v, %v", a, err)
+	}
+	moved := bytes.Clone(whole)
+	moved[bytes.Index(moved, []byte{0x2c, 2, 0, 1, 0, 4, 0, 2, 0})+1] = 6
+	a, err := GIF(moved)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f := a.Frames[1]; a.Width != 8 || f.Rect != image.Rect(6, 1, 8, 3) || f.Extent != image.Rect(6, 1, 10, 3) {
+		t.Errorf("a later frame beyond the screen of %d: %v of %v", a.Width, f.Rect, f.Extent)
+	}
+}
+
 // even is an animation of n frames of a second each.
 func even(n int) *Animation {
 	a := &Animation{Width: 2, Height: 2}
@@ -194,10 +215,11 @@ func TestDamage(t *testing.T) {
 	if _, err := WebP([]byte("RIFF\x01\x00\x00\x00WEBP00000000")); !errors.Is(err, ErrDamaged) {
 		t.Errorf("a WebP of 9 bytes by its own account: %v", err)
 	}
-	beyond := bytes.Clone(whole)
-	binary.LittleEndian.PutUint16(beyond[6:], 4) // the screen is narrower than its frames
-	if _, err := GIF(beyond); !errors.Is(err, ErrDamaged) {
-		t.Errorf("a frame beyond the screen: %v", err)
+	outside := bytes.Clone(whole)
+	second := bytes.Index(outside, []byte{0x2c, 2, 0, 1, 0, 4, 0, 2, 0})
+	outside[second+1] = 8 // to the right of the screen
+	if _, err := GIF(outside); !errors.Is(err, ErrDamaged) {
+		t.Errorf("a frame of which nothing can be seen: %v", err)
 	}
 }
 
@@ -211,7 +233,8 @@ func fuzzFrames(t *testing.T, a *Animation, err error) {
 		t.Fatalf("%d frames", len(a.Frames))
 	}
 	for i, f := range a.Frames {
-		if f.Rect.Empty() || !f.Rect.In(image.Rect(0, 0, a.Width, a.Height)) || f.Delay <= 0 {
+		if f.Rect.Empty() || !f.Rect.In(image.Rect(0, 0, a.Width, a.Height)) || f.Delay <= 0 ||
+			f.Rect.Min != f.Extent.Min || !f.Rect.In(f.Extent) {
 			t.Fatalf("frame %d: %v for %v", i, f.Rect, f.Delay)
 		}
 		if i < 50 && len(f.Still()) == 0 {

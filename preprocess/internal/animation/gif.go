@@ -147,10 +147,8 @@ func (r *gifReader) frame() error {
 	}
 	body, control, flags, palette := r.data[start:r.at], r.control, r.flags, r.palette
 	r.control = nil
-	f := Frame{Rect: image.Rect(x, y, x+w, y+h), Over: true}
-	if len(r.result.Frames) == 0 && (r.result.Width == 0 || r.result.Height == 0) {
-		r.result.Width, r.result.Height = f.Rect.Max.X, f.Rect.Max.Y // as in browsers
-	}
+	f := Frame{Extent: image.Rect(x, y, x+w, y+h), Over: true}
+	f.Rect = f.Extent.Intersect(r.screen(f.Extent))
 	if control != nil {
 		f.Delay = time.Duration(binary.LittleEndian.Uint16(control[2:])) * 10 * time.Millisecond
 		f.Alpha = control[1]&1 != 0
@@ -158,6 +156,16 @@ func (r *gifReader) frame() error {
 	}
 	f.still = func() []byte { return gifStill(body, control, flags, palette, w, h) }
 	return r.result.add(f)
+}
+
+// screen is what is shown, which the first frame enlarges where it does not fit. Later
+// ones are cut, as in browsers.
+func (r *gifReader) screen(frame image.Rectangle) image.Rectangle {
+	a := &r.result
+	if len(a.Frames) == 0 {
+		a.Width, a.Height = max(a.Width, frame.Max.X), max(a.Height, frame.Max.Y)
+	}
+	return image.Rect(0, 0, a.Width, a.Height)
 }
 
 // gifDisposal translates the number in the file.
