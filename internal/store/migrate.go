@@ -61,7 +61,10 @@ func (e *OlderSchemaError) Error() string {
 		"stop the service that runs on it and start this version's first, which brings it up to date", e.Found, e.Known)
 }
 
-// migrate brings the schema forward, never back, in a transaction that keeps out
+// ownTable holds what has been migrated.
+const ownTable = `CREATE TABLE IF NOT EXISTS migrations (version INTEGER PRIMARY KEY, name TEXT NOT NULL)`
+
+// migrate brings the schema forward from what ownTable says, never back, in a transaction that keeps out
 // all others that would: processes started at the same time do it once, and a
 // crash leaves the old schema. An older schema is left alone unless may is set.
 func migrate(ctx context.Context, tx *sql.Tx, history []migration, may bool) error {
@@ -85,11 +88,6 @@ func migrate(ctx context.Context, tx *sql.Tx, history []migration, may bool) err
 
 // schemaVersion reads the number of the last migration, 0 for a new database.
 func schemaVersion(ctx context.Context, tx *sql.Tx) (int, error) {
-	const table = `CREATE TABLE IF NOT EXISTS migrations (
-		version INTEGER PRIMARY KEY, name TEXT NOT NULL)`
-	if _, err := tx.ExecContext(ctx, table); err != nil {
-		return 0, fmt.Errorf("read the schema's version: %w", err)
-	}
 	var version int
 	err := tx.QueryRowContext(ctx, `SELECT coalesce(max(version), 0) FROM migrations`).Scan(&version)
 	if err != nil {

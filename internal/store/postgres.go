@@ -139,6 +139,11 @@ func migratePostgres(ctx context.Context, db *sql.DB, history []migration) error
 	if _, err := tx.ExecContext(ctx, "SELECT pg_advisory_xact_lock($1)", lockKey("schema")); err != nil {
 		return fmt.Errorf("lock the schema: %w", err)
 	}
+	// Even IF NOT EXISTS takes the right to create, which a role that only uses the tables need not have.
+	const unlessThere = `DO $$ BEGIN IF to_regclass('migrations') IS NULL THEN ` + ownTable + `; END IF; END $$`
+	if _, err := tx.ExecContext(ctx, unlessThere); err != nil {
+		return fmt.Errorf("read the schema's version: %w", err)
+	}
 	if err := migrate(ctx, tx, history, true); err != nil {
 		return err
 	}

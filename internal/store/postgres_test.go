@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"testing"
 	"time"
@@ -38,6 +39,27 @@ func TestWhatPostgresSyncs(t *testing.T) {
 			}))
 		}
 	}
+}
+
+// A role that may use the tables and create none was refused at the start, with nothing to create; what is
+// missing it is still told of.
+func TestRoleThatMayNotCreate(t *testing.T) {
+	t.Parallel()
+	b := onPostgres(t)
+	const role = "may_not_create"
+	s, err := Open(t.Context(), b.dir, b.opts)
+	require.NoError(t, err)
+	_, err = s.pool.Exec(t.Context(), "CREATE ROLE "+role+"; REVOKE CREATE ON SCHEMA public FROM PUBLIC;"+
+		"GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO "+role)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = s.Close() })
+
+	b.opts.Database += "&role=" + role
+	assert.Equal(t, len(postgresMigrations()), version(t, b.open(t)))
+
+	next := append(postgresMigrations(), migration{fmt.Sprintf("%04d_next.sql", len(postgresMigrations())+1), "CREATE TABLE next (n INTEGER)"})
+	_, err = openPostgres(t.Context(), b.opts, next)
+	assert.ErrorContains(t, err, "permission denied for schema public")
 }
 
 // Two transactions that wait for each other: one is run again, and both are done. On

@@ -96,6 +96,9 @@ func migrateSQLite(ctx context.Context, db *sql.DB, history []migration, opts Op
 		return fmt.Errorf("lock the schema: %w", err)
 	}
 	defer func() { _ = tx.Rollback() }()
+	if _, err := tx.ExecContext(ctx, ownTable); err != nil {
+		return fmt.Errorf("read the schema's version: %w", err)
+	}
 	if err := migrate(ctx, tx, history, opts.Migrate); err != nil {
 		return err
 	}
