@@ -1,19 +1,23 @@
-"""Networks of one hidden layer over the statistics of windows, and how familiar those are."""
+"""Networks of one hidden layer over the statistics of windows, how familiar those are, and pairs of such for wide and for narrow sound."""
 import numpy as np
 import torch
 import torch.nn.functional as F
 from sklearn.cluster import KMeans
+from sklearn.linear_model import LogisticRegression
 from torch import nn
 
 from frontend import keep
+from vision.export import rounded  # by the path that frontend adds
 
 STATISTICS = 484  # columns; the network's follow
+VARYING = slice(90, 170)  # of those, how 40 bands of the spectrum vary and how low they fall (cepstral.contrast)
 BOUND = 6.0  # deviations
 
 NETS, HIDDEN = 2, 256
 DROPPED = 0.2, 0.5  # of the columns and of the hidden values
 MIXED = 0.2  # both parameters of the beta distribution, see trained
 EPOCHS, BATCH, RATE, DECAY = 40, 128, 3e-3, 1e-2
+BYTES = (2,)  # dimensions of the weights that are kept in 8 bits, before anything is measured: of the matrices
 
 CENTRES, NARROW = 16, 0.15
 STRANGE, FAMILIAR = 0.36, 0.5  # nearness, see Classifier
@@ -48,7 +52,7 @@ def trained(a, label, weight, seed):
         loss.backward()
         optimiser.step()
         rate.step()
-    return net.eval()
+    return rounded(net.eval(), BYTES)
 
 
 class Classifier(nn.Module):
@@ -86,13 +90,51 @@ class Classifier(nn.Module):
         near = torch.exp(far.clamp(min=0) * -self.narrow).amax(1)
         return value, ((near - STRANGE) / (FAMILIAR - STRANGE)).clamp(LEAST, 1)
 
-    def narrowed(self, factor):
+    def divided(self, factor):
         """The same classifier with its values divided by `factor`."""
         self.scale /= factor
         return self
 
-    def score(self, x):
-        """Values of rows of statistics, as an array; those unlike anything in training come near 0."""
-        with torch.no_grad():
-            value, familiar = self(torch.from_numpy(x.astype(np.float32)))
-        return (value * familiar).numpy().astype(np.float64)
+
+class Band(nn.Module):
+    """How surely a window is of a narrow band, 0 to 1, from how its spectrum's bands vary and fall: a
+    logistic regression on some 80 of the statistics. Beyond a telephone's band nothing does either."""
+
+    def __init__(self, x, narrow):
+        super().__init__()
+        own = x[:, VARYING]
+        scale = np.abs(own).mean(0) + 1e-3
+        model = LogisticRegression(max_iter=500, class_weight="balanced").fit(own / scale, narrow)
+        keep(self, weight=model.coef_[0] / scale, bias=model.intercept_[0])
+
+    def forward(self, x):
+        """[N, columns] statistics -> [N]."""
+        return torch.sigmoid(torch.matmul(x[:, VARYING], self.weight) + self.bias)
+
+
+class Pair(nn.Module):
+    """A classifier of wide sound and one of narrow sound, whose values count as far as a window's band is their
+    own. What is familiar the first one says, which knows both: to the other a click is speech."""
+
+    def __init__(self, wide, narrow, band):
+        super().__init__()
+        self.wide, self.narrow, self.band = wide, narrow, band
+
+    def forward(self, x):
+        """As Classifier's."""
+        share = self.band(x)
+        (value, familiar), (other, _) = self.wide(x), self.narrow(x)
+        return value + share * (other - value), familiar
+
+    def divided(self, factor):
+        """The same pair with its values divided by `factor`."""
+        self.wide.divided(factor)
+        self.narrow.divided(factor)
+        return self
+
+
+def score(classifier, x):
+    """Values of rows of statistics, as an array; those unlike anything in training come near 0."""
+    with torch.no_grad():
+        value, familiar = classifier(torch.from_numpy(x.astype(np.float32)))
+    return (value * familiar).numpy().astype(np.float64)

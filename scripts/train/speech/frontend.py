@@ -5,10 +5,14 @@ an ONNX counterpart, so that the training features and the served model agree
 by construction. Shapes: N windows, T frames, K values.
 """
 import math
+import sys
+from pathlib import Path
 
 import numpy as np
 import torch
 from torch import nn
+
+sys.path.append(str(Path(__file__).resolve().parents[1]))  # last: `gather` stays this folder's
 
 RATE = 16000
 WINDOW = 64000

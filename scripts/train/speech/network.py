@@ -1,17 +1,13 @@
 """Statistics of a network's feature maps: the first seven convolutions of YAMNet,
 a MobileNet for sounds (AudioSet), left as they were published."""
 import os
-import sys
 
 import numpy as np
 import torch
 from torch import nn
 
 from frontend import keep, masked_mean
-
-sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))  # last: `gather` stays this folder's
-
-from vision.backbone import TensorFlowLite  # noqa: E402
+from vision.backbone import TensorFlowLite  # by the path that frontend adds
 
 FILE = os.path.join("yamnet", "yamnet_spectra_in.tflite")
 ORIGIN = ("The first seven convolutions of YAMNet, AudioSet, models/yamnet_spectra_in.tflite of "

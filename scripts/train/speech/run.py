@@ -26,7 +26,7 @@ from model import Detector, Features
 
 import reliability  # by the path that calibrate adds
 
-VERSION = "0.6.0"
+VERSION = "0.7.0"
 SEED = 7
 
 
@@ -82,7 +82,7 @@ def measure(clips, tables, facts):
 def final(clips, tables, weights, out, facts):
     """Train on everything, bring to the scale of the out-of-fold scores, which are log-odds, export,
     compare; -> path of the graph, its session."""
-    classifier = train.fit(clips, tables, np.ones(len(clips), bool)).narrowed(facts["drift"]["final"] / facts["stretch"])
+    classifier = train.fit(clips, tables, np.ones(len(clips), bool)).divided(facts["drift"]["final"] / facts["stretch"])
     detector = Detector(Features(weights), classifier).eval()
     pick = np.random.RandomState(SEED).choice(len(clips), 20, replace=False)
     real_windows = np.concatenate([audio.windows(clips[i]["sound"], 1) for i in pick])

@@ -2,23 +2,25 @@
 import numpy as np
 
 import folds
-from classifier import Classifier
+from classifier import Band, Classifier, Pair, score
 from features import PART, WHOLE
 
-# Weight of a clip's windows in each condition that is trained on.
-TRAINED_ON = {"clean": 1.0, "degraded-0": 0.15, "line-0": 0.15, "coded-0": 0.15}
+# Weight of a clip's windows in each condition that a classifier is trained on.
+WIDE = {"clean": 1.0, "degraded-0": 0.15, "line-0": 0.15, "coded-0": 0.15}
+NARROW = {"telephone": 1.0, "line-0": 1.0, "clean": 0.3, "degraded-0": 0.15, "coded-0": 0.15}
+LINES = ("telephone", "line-0")  # conditions of a narrow band
 JUDGED_ON = [*WHOLE, *PART, "degraded-0", "coded-0"]
 
 
-def rows(clips, tables, chosen, column="x"):
-    """Training rows of the chosen clips, of every condition that has the column:
+def rows(clips, tables, chosen, conditions, column="x"):
+    """Training rows of the chosen clips, of every one of the conditions that has the column:
     values, labels, weights."""
     index = np.flatnonzero(chosen)
     weight = np.zeros(len(clips))
     weight[index] = folds.balanced([clips[i] for i in index])
     label = np.array([c["label"] for c in clips])
     x, y, w = [], [], []
-    for name, condition_weight in TRAINED_ON.items():
+    for name, condition_weight in conditions.items():
         if column not in tables[name]:
             continue
         owner = tables[name]["clip"]
@@ -31,15 +33,24 @@ def rows(clips, tables, chosen, column="x"):
 
 
 def fit(clips, tables, chosen, column="x"):
-    """A classifier from the chosen clips."""
-    return Classifier(*rows(clips, tables, chosen, column))
+    """A classifier from the chosen clips; for all but the statistics one of wide sound alone."""
+    wide = Classifier(*rows(clips, tables, chosen, WIDE, column))
+    if column != "x":
+        return wide
+    return Pair(wide, Classifier(*rows(clips, tables, chosen, NARROW)), band(tables, chosen))
+
+
+def band(tables, chosen):
+    """What tells the band, from windows of the chosen clips in every condition."""
+    own = {name: tables[name]["x"][chosen[tables[name]["clip"]]] for name in {**WIDE, **NARROW}}
+    return Band(np.concatenate(list(own.values())), np.concatenate([np.full(len(x), name in LINES) for name, x in own.items()]))
 
 
 def clip_scores(model, table, chosen, column="x"):
     """Mean decision value over the windows of each chosen clip, NaN elsewhere."""
     owner = table["clip"]
     take = chosen[owner]
-    value = model.score(table[column][take])
+    value = score(model, table[column][take])
     n = len(chosen)
     with np.errstate(invalid="ignore"):
         return np.bincount(owner[take], value, n) / np.bincount(owner[take], minlength=n)

@@ -62,15 +62,15 @@ def rounded(detector, narrow=()):
     return detector
 
 
-def compact(path, narrow=()):
-    """Keeps large weights in 16 bits, and those that in_bytes() names in 8; ONNX Runtime makes 32 of them when it loads the graph.
+def compact(path, narrow=(), part=""):
+    """Keeps large weights in 16 bits, and those that in_bytes() names in 8, where their names hold part; ONNX Runtime makes 32 of them when it loads the graph.
 
     Plain casts and products of constants do that: ONNX Runtime has no 8-bit operations to put in their place,
     as it has for DequantizeLinear, and folds them.
     """
     model = onnx.load(path)
     for tensor in list(model.graph.initializer):
-        if tensor.data_type == onnx.TensorProto.FLOAT and np.prod(tensor.dims) > LARGE and EXACT not in tensor.name:
+        if tensor.data_type == onnx.TensorProto.FLOAT and np.prod(tensor.dims) > LARGE and EXACT not in tensor.name and part in tensor.name:
             values = onnx.numpy_helper.to_array(tensor)
             (in_8_bits if in_bytes(values.shape, narrow) else in_16_bits)(model.graph, tensor, values)
     onnx.save(model, path)
