@@ -19,7 +19,7 @@ MIXED = 0.2  # both parameters of the beta distribution, see trained
 EPOCHS, BATCH, RATE, DECAY = 40, 128, 3e-3, 1e-2
 BYTES = (2,)  # dimensions of the weights that are kept in 8 bits, before anything is measured: of the matrices
 
-CENTRES, NARROW = 16, 0.15
+CENTRES, STEEPNESS = 16, 0.15
 STRANGE, FAMILIAR = 0.36, 0.5  # nearness, see Classifier
 LEAST = 0.03  # what remains of a value that means nothing; not 0, so that a self-test on noise tells something
 
@@ -73,7 +73,7 @@ class Classifier(nn.Module):
         known = a[:, :STATISTICS].numpy()
         means = KMeans(min(CENTRES, len(known)), n_init=1, random_state=0).fit(known, sample_weight=weight).cluster_centers_
         keep(self, centres=means.T.copy(), norms=(means ** 2).sum(1))
-        self.narrow = NARROW / known.shape[1]
+        self.steepness = STEEPNESS / known.shape[1]
         label, weight = (torch.as_tensor(v, dtype=torch.float32) for v in (label, weight))
         self.nets = nn.ModuleList([trained(a, label, weight, seed) for seed in range(NETS)])
 
@@ -87,7 +87,7 @@ class Classifier(nn.Module):
         value = torch.stack([net(a) for net in self.nets]).mean(0) * self.scale
         known = a[:, :STATISTICS]
         far = (known * known).sum(1, keepdim=True) + self.norms - 2 * torch.matmul(known, self.centres)
-        near = torch.exp(far.clamp(min=0) * -self.narrow).amax(1)
+        near = torch.exp(far.clamp(min=0) * -self.steepness).amax(1)
         return value, ((near - STRANGE) / (FAMILIAR - STRANGE)).clamp(LEAST, 1)
 
     def divided(self, factor):
