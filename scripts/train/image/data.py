@@ -1,5 +1,6 @@
 """Pictures and films for image-synthesis: gathering, rows, statistics, scoring."""
 
+import hashlib
 import multiprocessing
 import os
 import pickle
@@ -25,6 +26,7 @@ VIEWS = 8  # random views of tiles, for training
 WHOLES = 3  # random views of the picture as a whole
 FILMED = 3  # views of tiles of it as a frame of a film
 FILM_SEED = 1_000_000  # those are drawn by a stream of their own
+SEED_DIGITS = 7  # of an item's identity, that are the seed of its views
 FRAMES = 4  # of a film
 CLIPS = 8  # films of a repository's generator or source, all of which are scored
 SECONDS = 20  # of a film that are shared
@@ -38,16 +40,16 @@ FAMILIES = {
         "stable-diffusion-v1", "stable-diffusion-sd1", "stable-diffusion-1.x", "stable-diffusion-1.4-2.1", "animatediff-sd1",
         "stable-diffusion-sd2", "sd-turbo", "sdxs", "unnamed-diffusion",
     ),
-    "sdxl": ("sdxl-turbo",),
+    "sdxl": ("sdxl-turbo", "sdxl-lightning"),
     "sd3": ("sd3.5", "sd3.5-large", "stable-image-ultra"),
     "flux1": ("flux1-dev", "flux1-schnell", "flux1-kontext", "flux1-krea", "flex", "chroma", "uno-flux", "mlx-flux-and-others"),
     "flux2": ("flux2-klein",),
     "dalle-2": ("dalle",),
     "dalle-mini": ("craiyon",),
-    "midjourney": ("midjourney-2022", "midjourney-2023", "midjourney-2024", "midjourney-2025", "midjourney-cw"),
+    "midjourney": ("midjourney-2022", "midjourney-2023", "midjourney-2024", "midjourney-2025", "midjourney-2026", "midjourney-cw"),
     "hidream": ("hidream-i1", "hidream-o1"),
     "sora": ("sora-frame", "sora-video"),
-    "stylegan2": ("stylegan2-finetuned", "stylegan2-ada", "gan-face-mixed"),
+    "stylegan2": ("stylegan", "stylegan2-finetuned", "stylegan2-ada", "gan-face-mixed"),
     "kolors": ("instantid-kolors",),
     "pixart": ("pixart-alpha", "pixart-sigma"),
     "lumina": ("lumina2", "lumina-next"),
@@ -56,6 +58,7 @@ FAMILIES = {
     "imagen-3": ("imagen-4",),
     "cosmos": ("cosmos-predict2", "anima"),
     "wan": ("wan2.x-video",),
+    "janus": ("janus-pro",),
     "vqgan-clip": ("simulacra-pixray-vqgan",),
     "Places": ("Places2", "Places365 photos"),
 }
@@ -80,7 +83,7 @@ KINDS = (
     "one photographer, edited", "instant film scans", "film scans", "stock photographs of website templates", "camera original",
     "library test pictures", "photo library test album", "web photographs of objects and people", "web photos",
     "paintings by people", "paintings and drawings by people", "illustrations by people", "digital art by people",
-    "anime art by people", "3D renderings", "wallpapers by people",
+    "anime art by people", "3D renderings", "wallpapers by people", "game art by people",
 )
 FAMILY = {name: family for family, names in FAMILIES.items() for name in names}
 
@@ -135,11 +138,16 @@ def store(items, work, weights):
     target, graph = Path(work, "image-base"), Path(work, "image-statistics.onnx")
     target.mkdir(parents=True, exist_ok=True)
     export.export(plain(weights), graph, SIZE)
-    tasks = [(item, target / f"{k:05d}") for k, item in enumerate(items)]
+    tasks = [(item, target / identity(item)) for item in items]
     with multiprocessing.get_context("spawn").Pool(os.cpu_count(), begin, (graph,)) as pool:
         stored = [item for item in pool.imap(keep, tasks, 4) if item]
     print(f"{len(stored)} pictures and films, {sum(i.fake for i in stored)} of them fake, {sum(i.judged for i in stored)} to be scored")
     return stored
+
+
+def identity(item):
+    """Sixteen hexadecimal digits that stand for an item, whatever stands beside it: its name among files, and the seed of its views."""
+    return hashlib.sha256(f"{item.repository}\n{item.generator}\n{item.path.name}".encode()).hexdigest()[:16]
 
 
 RUN = []  # of a process of the pool: the graph of statistics
@@ -159,10 +167,11 @@ def keep(task):
         return None
     one, frames = found[0][0], [pixels for _, pixels in found]
     one.rank, one.judged, one.base = item.rank, item.clip or item.rank < JUDGED, str(base)
-    pictures, views, shared = film_parts(frames, item) if item.clip else picture_parts(frames[0], one, int(base.name))
+    seed = int(base.name[:SEED_DIGITS], 16)
+    pictures, views, shared = film_parts(frames, item) if item.clip else picture_parts(frames[0], one, seed)
     if not shared:
         return None
-    rows, filmed = rows_of(pictures), film_views(frames, np.random.RandomState(FILM_SEED + int(base.name)))
+    rows, filmed = rows_of(pictures), film_views(frames, np.random.RandomState(FILM_SEED + seed))
     views = {name: views[name] + filmed[name] for name in filmed}
     if one.judged:
         one.traits = [sharpness(pictures[0]), sharpness(shared[0])]

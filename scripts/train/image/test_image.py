@@ -82,7 +82,7 @@ class Kept(unittest.TestCase):
 
     def keep(self, path, generator="g", label="fake"):
         """What keep() says of a file, and the numbers of rows that it wrote."""
-        one = data.keep((gather.Item(path, label, generator, "me/films", "", "", whole=True), self.top / "00007"))
+        one = data.keep((gather.Item(path, label, generator, "me/films", "", "", whole=True), self.top / "0000007f00000000"))
         with np.load(one.base + ".statistics.npz") as kept:
             return one, {name: len(kept[name]) for name in kept}
 
@@ -103,6 +103,15 @@ class Kept(unittest.TestCase):
         self.assertEqual((rows["clean"], rows["overview"]), (data.TILES, 1))
         self.assertEqual(rows["tiles"], data.VIEWS + data.FILMED)
         self.assertTrue(Path(one.base + ".npz").exists())
+
+    def test_views_are_those_of_the_file(self):
+        """They were seeded by its place in the list, so one new repository changed what was made of every file behind it."""
+        item = gather.Item(self.top / "0001.png", "fake", "g", "me/films", "", "")
+        moved = gather.Item(Path("elsewhere") / "0001.png", "fake", "g", "me/films", "", "", rank=7)
+        other = gather.Item(self.top / "0001.png", "fake", "h", "me/films", "", "")
+        self.assertEqual(data.identity(item), data.identity(moved))
+        self.assertNotEqual(data.identity(item), data.identity(other))
+        self.assertLess(data.FILM_SEED + int("f" * data.SEED_DIGITS, 16), 2**32)
 
     def test_families(self):
         """Films of one network are kept apart from each other; genuine ones by repository alone."""
