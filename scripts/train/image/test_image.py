@@ -1,5 +1,6 @@
 """Tests of the picture model's heads and rows."""
 
+import contextlib
 import importlib.util
 import sys
 import tempfile
@@ -104,6 +105,15 @@ class Kept(unittest.TestCase):
         self.assertEqual(rows["tiles"], data.VIEWS + data.FILMED)
         self.assertTrue(Path(one.base + ".npz").exists())
 
+    def stored(self, name, items):
+        """The statistics that store() makes of each, in this process and without a graph."""
+        pool = SimpleNamespace(imap=lambda work, tasks, _: map(work, tasks))
+        context = SimpleNamespace(Pool=lambda *_: contextlib.nullcontext(pool))
+        with mock.patch.object(data.multiprocessing, "get_context", return_value=context), \
+                mock.patch.object(data.export, "export"), mock.patch.object(data, "plain"):
+            kept = data.store(items, self.top / name, None)
+        return {item.path.name: dict(np.load(item.base + ".statistics.npz")) for item in kept}
+
     def test_views_are_those_of_the_file(self):
         """They were seeded by its place in the list, so one new repository changed what was made of every file behind it."""
         item = gather.Item(self.top / "0001.png", "fake", "g", "me/films", "", "")
@@ -112,6 +122,12 @@ class Kept(unittest.TestCase):
         self.assertEqual(data.identity(item), data.identity(moved))
         self.assertNotEqual(data.identity(item), data.identity(other))
         self.assertLess(data.FILM_SEED + int("f" * data.SEED_DIGITS, 16), 2**32)
+        for path in (item.path, self.top / "0000.png"):
+            cv2.imwrite(str(path), picture(480, 640))
+        before = gather.Item(self.top / "0000.png", "real", "g", "me/new", "", "")
+        alone, behind = self.stored("alone", [item])["0001.png"], self.stored("behind", [before, item])["0001.png"]
+        for rows in alone:
+            np.testing.assert_array_equal(alone[rows], behind[rows])
 
     def test_families(self):
         """Films of one network are kept apart from each other; genuine ones by repository alone."""
