@@ -74,10 +74,10 @@ setup: ## install what building and running need
 setup-tests:
 	@scripts/setup --tests --tools
 
-train-image: $(WORK)/venv/ready ## train the picture model on MEDIA and MORE, from WEIGHTS: an hour and a half of two cores
+train-image: $(WORK)/venv/ready ## train the picture model on MEDIA and MORE, from WEIGHTS: an hour of two cores
 	$(<D)/bin/python scripts/train/image/run.py --data '$(MEDIA)' --more '$(MORE)' --weights '$(WEIGHTS)' --work '$(WORK)' --out models/builtin/image
 
-train-face: $(WORK)/venv/ready ## train the face model on MEDIA and MORE, from WEIGHTS: an hour and more of one core
+train-face: $(WORK)/venv/ready ## train the face model on MEDIA and MORE, from WEIGHTS: half an hour of one core
 	$(<D)/bin/python scripts/train/face/run.py --data '$(MEDIA)' --more '$(MORE)' --weights '$(WEIGHTS)' --work '$(WORK)' --out models/builtin/face
 
 train-fusion: $(WORK)/venv/ready build ## fit the fusion of the picture models, after train-image and train-face in the same WORK

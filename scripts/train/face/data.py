@@ -16,7 +16,8 @@ from vision.shortcuts import sharpness
 
 NAME = "deepfaked-face"
 SIZE = 224  # pixels, side of the crop the model takes
-NARROW = (2, 4)  # dimensions of the weights that are kept in 8 bits: of the head's, and of 1×1 convolutions
+TAPS = (5, 7)  # blocks of the transformer
+NARROW = (2, 4)  # dimensions of the weights that are kept in 8 bits: of matrices, and of the convolution that makes patches
 MARGIN = 1.3  # side of the crop over the longer side of the face box
 SMALLEST = 56  # pixels; smaller faces are left out
 FRAMES = 4  # of a clip
@@ -125,7 +126,7 @@ def store(items, work, weights):
 
 def plain(weights):
     """The untouched network, with its weights as they are served."""
-    return export.rounded(judge.Statistics(weights / card.BACKBONE, SIZE).eval(), NARROW)
+    return export.rounded(judge.Statistics(weights / card.BACKBONE, TAPS).eval(), NARROW)
 
 
 def keep(item, pixels, face, base, run):
@@ -217,6 +218,11 @@ def features(item):
 def score_rows(run, parts):
     """The logit of a face under each condition, from its statistics."""
     return [float(run(parts[name])[0]) for name in ("clean", "tiles")]
+
+
+def score(run, item):
+    """The same by a graph, from the crops that were kept."""
+    return run(rows(item)).tolist()
 
 
 def check_row(item):

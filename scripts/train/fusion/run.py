@@ -10,6 +10,7 @@ import argparse
 import json
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -26,6 +27,7 @@ BUILTIN = Path(__file__).resolve().parents[3] / "models" / "builtin"
 TASKS = {"image": "image-synthesis", "face": "face-manipulation"}
 FILES = (".jpg", ".jpeg", ".png", ".webp", *CLIPS)
 BATCH = 100  # files of one call of the service
+MOST = {"image": 4}  # files that a model's script scored of a generator or source in a repository that are taken; all unless named
 CONDITION = "clean"
 SETS = {figures.ANY: "", "image": "pictures: ", "video": "films and clips: "}
 SET = "repositories that neither model has seen"
@@ -73,11 +75,22 @@ def scores_of(name, work):
     return {path: {**rows[0], "log_odds": float(np.mean([r["log_odds"] for r in rows]))} for path, rows in files.items()}
 
 
+def few(scored, most):
+    """The first files of each generator or source in a repository, of which repositories weigh the same, however many there are."""
+    count, taken = Counter(), {}
+    for path, r in scored.items():
+        key = r["repository"], r["generator"]
+        count[key] += 1
+        if most is None or count[key] <= most:
+            taken[path] = r
+    return taken
+
+
 def rows_of(own, other, options):
     """One dict a file: what both models say of it, both unseen; and how many the service could not judge."""
     card = json.loads((BUILTIN / other / "card.json").read_text())
     known = {s["repository"] for s in card["training"]["sources"]}
-    scored, apart = scores_of(own, options.work), scores_of(other, options.work)
+    scored, apart = few(scores_of(own, options.work), MOST.get(own)), scores_of(other, options.work)
     unseen = [path for path, r in scored.items() if path not in apart and r["repository"] not in known]
     said = {path: found.get(TASKS[other]) for path, found in asked(options.program, unseen, options.work).items()}
     said |= {path: r["log_odds"] for path, r in apart.items() if path in scored}

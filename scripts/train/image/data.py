@@ -19,18 +19,18 @@ from vision.shortcuts import sharpness
 SIZE = 224  # pixels, side of the tile the model takes
 ROWS = (("clean", "overview"), ("shared_clean", "shared_overview"))  # names of the rows of each condition
 SHORTEST = 176  # pixels; smaller pictures are left out
-TILES = 6
-MOST = 40  # pictures of a repository's generator or source; more of the same teach little
-JUDGED = 20  # of those, how many are scored
-VIEWS = 8  # random views of tiles, for training
-WHOLES = 3  # random views of the picture as a whole
-FILMED = 3  # views of tiles of it as a frame of a film
+TAPS = (3, 7)  # blocks of the transformer
+TILES = 4
+MOST = 20  # pictures of a repository's generator or source, all of which are scored; more of the same teach little
+VIEWS = 4  # random views of tiles, for training
+WHOLES = 2  # random views of the picture as a whole
+FILMED = 1  # view of a tile of it as a frame of a film
 FILM_SEED = 1_000_000  # those are drawn by a stream of their own
 SEED_DIGITS = 7  # of an item's identity, that are the seed of its views
 FRAMES = 4  # of a film
 CLIPS = 8  # films of a repository's generator or source, all of which are scored
 SECONDS = 20  # of a film that are shared
-NARROW = (2,)  # dimensions of the weights that are kept in 8 bits: of the head's
+NARROW = (2, 4)  # dimensions of the weights that are kept in 8 bits: of matrices, and of the convolution that makes patches
 WHOLE_FACES = ("stylegan2", "stylegan2-finetuned", "gan-face-mixed")  # generated altogether
 # Names of the same generator, or of versions too near to count as unseen.
 FAMILIES = {
@@ -130,7 +130,7 @@ def family(item):
 
 def plain(weights):
     """The untouched network and the filters, with their weights as they are served."""
-    return export.rounded(judge.Statistics(weights / card.BACKBONE, SIZE, Residuals()).eval(), NARROW)
+    return export.rounded(judge.Statistics(weights / card.BACKBONE, TAPS, Residuals()).eval(), NARROW)
 
 
 def store(items, work, weights):
@@ -166,18 +166,17 @@ def keep(task):
     if not found:
         return None
     one, frames = found[0][0], [pixels for _, pixels in found]
-    one.rank, one.judged, one.base = item.rank, item.clip or item.rank < JUDGED, str(base)
+    one.rank, one.base = item.rank, str(base)
     seed = int(base.name[:SEED_DIGITS], 16)
     pictures, views, shared = film_parts(frames, item) if item.clip else picture_parts(frames[0], one, seed)
     if not shared:
         return None
     rows, filmed = rows_of(pictures), film_views(frames, np.random.RandomState(FILM_SEED + seed))
     views = {name: views[name] + filmed[name] for name in filmed}
-    if one.judged:
-        one.traits = [sharpness(pictures[0]), sharpness(shared[0])]
-        rows |= {"shared_" + name: part for name, part in rows_of(shared).items()}
-        if not item.clip:
-            np.savez(f"{base}.npz", **rows)
+    one.traits = [sharpness(pictures[0]), sharpness(shared[0])]
+    rows |= {"shared_" + name: part for name, part in rows_of(shared).items()}
+    if not item.clip:
+        np.savez(f"{base}.npz", **rows)
     np.savez(f"{base}.statistics.npz", **{name: statistics(part) for name, part in (rows | views).items()})
     return one
 

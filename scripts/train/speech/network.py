@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from frontend import keep, masked_mean
-from vision.backbone import TensorFlowLite  # by the path that frontend adds
+from vision.tensorflow_lite import TensorFlowLite  # by the path that frontend adds
 
 FILE = os.path.join("yamnet", "yamnet_spectra_in.tflite")
 ORIGIN = ("The first seven convolutions of YAMNet, AudioSet, models/yamnet_spectra_in.tflite of "

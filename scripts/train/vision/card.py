@@ -8,10 +8,10 @@ from pathlib import Path
 from vision import export
 
 START = (
-    "MobileNetV2 1.0/224, ImageNet, tf2_mobilenet_v2_1.0_224_ptq.tflite of google-coral/test_data "
-    "at 104342d2d348 (Apache-2.0), dequantised"
+    "ViT-Tiny/16, ImageNet-21k, then ImageNet (Steiner and others, 2021; Apache-2.0), as timm has it under the name "
+    "vit_tiny_patch16_224.augreg_in21k_ft_in1k: the first eight blocks, untouched; the copy read is parameters/ of codr-shiv/VisionTransformer at b2d262d"
 )
-BACKBONE = "mobilenet_v2/tf2_mobilenet_v2_1.0_224_ptq.tflite"
+BACKBONE = "vit_tiny"
 LICENCES = {
     "code": "Apache-2.0",
     "weights": "Apache-2.0",

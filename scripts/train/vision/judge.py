@@ -1,44 +1,26 @@
-"""The network of the picture and the face model: statistics of the maps of an untouched MobileNetV2, judged by a small one."""
+"""The network of the picture and the face model: statistics of what a vision transformer makes of a picture, judged by a small one."""
 
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
 
-from vision.backbone import build
+from vision.transformer import Transformer
 
-DEPTH = 61  # layers of the backbone; the last one, which is the widest, adds nothing
-# The output of every block: textures in the first of them, things in the last.
-TAPS = (2, 4, 5, 9, 12, 16, 20, 23, 27, 31, 35, 38, 42, 46, 49, 53, 57, 60)
-PART = 7  # side of the parts of a map that are averaged first: of 224 pixels, every map's side is a multiple of it
 FAR = 4.0  # deviations from the mean beyond which a statistic counts no further
 
 
-def statistics(maps):
-    """Mean and deviation of each channel, N×2C, by pooling, for which ONNX Runtime leaves maps in the layout of convolutions."""
-    mean = averaged(maps)
-    variance = averaged(maps * maps) - mean.square()
-    return torch.cat([mean, torch.sqrt(variance.clamp(min=0) + 1e-4)], 1)
-
-
-def averaged(maps):
-    """The mean of each channel, N×C, of the means of parts: a long sum of like numbers is rounded to one side at every step."""
-    return F.adaptive_avg_pool2d(F.avg_pool2d(maps, PART), 1).flatten(1)
-
-
 class Statistics(nn.Module):
-    """N×3×S×S in [-1, 1] to the mean and the deviation of each channel of the maps, and what is said of the picture itself, N×D."""
+    """N×3×224×224 in [-1, 1] to what is said of the outputs of some blocks of an untouched transformer, and of the picture itself, N×D."""
 
-    def __init__(self, weights, size, residuals=None):
-        """residuals makes statistics of the picture itself; there may be none."""
+    def __init__(self, weights, taps, residuals=None):
+        """taps are the numbers of the blocks; residuals makes statistics of the picture itself, there may be none."""
         super().__init__()
-        self.backbone, self.residuals = build(weights, size), residuals
-        self.backbone.cut(DEPTH)
+        self.transformer, self.residuals = Transformer(weights, taps), residuals
 
     def forward(self, x):
         """The statistics of all taps, one after the other, then those of the picture itself."""
-        outputs = self.backbone.outputs(x)
         further = [self.residuals(x)] if self.residuals else []
-        return torch.cat([statistics(outputs[k + 1]) for k in TAPS] + further, 1)
+        return torch.cat([self.transformer(x)] + further, 1)
 
 
 class Head(nn.Module):

@@ -1,8 +1,7 @@
-"""MobileNetV2 1.0/224 with ImageNet weights as a float PyTorch module.
+"""The convolutions of a TensorFlow Lite file as float PyTorch modules.
 
-The weights come out of a TensorFlow Lite file that was quantised after
-training; they are dequantised here. Batch norm is already folded into the
-convolutions. Padding is TensorFlow's SAME: at stride 2 there is one more row
+The file was quantised after training; its weights are dequantised here. Batch norm is already
+folded into the convolutions. Padding is TensorFlow's SAME: at stride 2 there is one more row
 below and one more column on the right.
 """
 
@@ -66,30 +65,6 @@ class Convolution(nn.Module):
         return F.hardtanh_(x, 0.0, 6.0) if self.relu6 else x
 
 
-class Backbone(nn.Module):
-    """The graph up to global pooling: N×3×S×S in [-1, 1] to N×1280×S/32×S/32."""
-
-    def __init__(self, layers, inputs):
-        super().__init__()
-        self.layers, self.inputs = nn.ModuleList(layers), inputs
-
-    def forward(self, x):
-        """The last feature map."""
-        return self.outputs(x)[-1]
-
-    def cut(self, depth):
-        """Keeps the first layers only."""
-        self.layers, self.inputs = self.layers[:depth], self.inputs[:depth]
-
-    def outputs(self, x):
-        """What every layer gives, x itself first; each takes one earlier output, or adds two of them."""
-        done = [x]
-        for layer, arguments in zip(self.layers, self.inputs):
-            values = [done[a] for a in arguments]
-            done.append(layer(values[0]) if len(values) == 1 else values[0] + values[1])
-        return done
-
-
 class TensorFlowLite:
     """Reads a TensorFlow Lite graph."""
 
@@ -125,26 +100,3 @@ class TensorFlowLite:
         relu6 = options.FusedActivationFunction() == tflite.ActivationFunctionType.RELU6
         weight, bias = self.values(arguments[1]), self.values(arguments[2])
         return Convolution(weight, bias, options.StrideW(), depthwise, relu6, size)
-
-
-def build(path, size=224):
-    """The backbone of the file for pictures of size×size, in eval mode."""
-    source = TensorFlowLite(path)
-    layers, inputs, place, sides = [], [], {}, [size]
-    for kind, operator in source.operators():
-        arguments = operator.InputsAsNumpy()
-        if kind in ("CONV_2D", "DEPTHWISE_CONV_2D"):
-            inputs.append([place.get(arguments[0], 0)])
-            layers.append(source.convolution(kind, operator, sides[inputs[-1][0]]))
-            stride = layers[-1].conv.stride[0]
-        elif kind == "ADD":
-            inputs.append([place[a] for a in arguments])
-            layers.append(nn.Identity())
-            stride = 1
-        elif kind == "MEAN":
-            break
-        else:
-            continue
-        sides.append(-(-sides[inputs[-1][0]] // stride))
-        place[operator.OutputsAsNumpy()[0]] = len(layers)
-    return Backbone(layers, inputs).eval()
