@@ -34,11 +34,17 @@ class Rows(unittest.TestCase):
             program = Path(folder, "service")
             program.write_text(SERVICE)
             program.chmod(0o700)
-            scores = [{"path": name, "repository": "nobody/has-seen", "fake": 0, "log_odds": -1.0} for name in ("a.jpg", "b.mkv", "c.mp4", "d.mkv")]
+            scores = [{"path": name, "repository": "nobody/has-seen", "generator": "g", "fake": 0, "log_odds": -1.0} for name in ("a.jpg", "b.mkv", "c.mp4", "d.mkv")]
             Path(folder, "deepfaked-face-scores.json").write_text(json.dumps(scores))
             rows, left = fusion().rows_of("face", "image", SimpleNamespace(work=Path(folder), program=program))
         self.assertEqual([(r["path"], r["face"], r["image"]) for r in rows], [("a.jpg", -1.0, 1.5), ("c.mp4", -1.0, 1.5)])
         self.assertEqual(left, 2)
+
+    def test_few_of_each_source_are_taken(self):
+        """All of them keep the service busy for half an hour and more, and weigh no more than a few, as repositories count equally."""
+        scored = {f"{k}.jpg": {"repository": "r", "generator": "g" if k < 5 else "h"} for k in range(7)}
+        self.assertEqual(list(fusion().few(scored, 2)), ["0.jpg", "1.jpg", "5.jpg", "6.jpg"])
+        self.assertEqual(list(fusion().few(scored, None)), list(scored))
 
 
 class Lines(unittest.TestCase):
