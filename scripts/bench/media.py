@@ -20,7 +20,7 @@ CLIENTS = {"picture-224": 8, "picture-720": 3, "sound-10s": 4, "mix": 4}
 # The workloads by name: what people read, the folders that are sent, and how often.
 WORKLOADS = {
     "picture-224": ("224 × 224 JPEG: one tile through the picture model", ("picture-224",), None),
-    "picture-720": ("1280 × 720 JPEG: six tiles and the whole, reduced, through the picture model", ("picture-720",), None),
+    "picture-720": ("1280 × 720 JPEG: four tiles and the whole, reduced, through the picture model", ("picture-720",), None),
     "sound-10s": ("WAV of 10 s: three windows through the speech model", ("sound-10s",), None),
     "mix": ("mix: half 224 × 224, a quarter 1280 × 720, a quarter WAV", ("picture-224", "picture-720", "sound-10s"), "image=3,audio=1"),
 }
