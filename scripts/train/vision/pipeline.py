@@ -50,7 +50,7 @@ class Study:
     judged: Callable  # a head and rows of statistics to log-odds
     model: Callable  # the untouched network and a head to what is served
     narrow: tuple = ()  # dimensions of the weights that the file keeps in 8 bits
-    variant: bool = True  # whether the model is also written with convolutions in 8 bits
+    variant: bool = True  # whether the model is also written with products in 8 bits
     made_by: str = "generators"  # what fakes are made by
     apart: str = "any generator or source of that name"  # what the models of the folds have not seen either
     parts: Callable = whole  # of scored items, to what is measured by itself
