@@ -134,14 +134,14 @@ def plain(weights):
 
 
 def store(items, work, weights):
-    """Decodes once; keeps the statistics of each picture, and of those to be scored what they are scored by."""
+    """Decodes once; keeps the statistics of each picture and film, and the rows that pictures are scored by."""
     target, graph = Path(work, "image-base"), Path(work, "image-statistics.onnx")
     target.mkdir(parents=True, exist_ok=True)
     export.export(plain(weights), graph, SIZE)
     tasks = [(item, target / identity(item)) for item in items]
     with multiprocessing.get_context("spawn").Pool(os.cpu_count(), begin, (graph,)) as pool:
         stored = [item for item in pool.imap(keep, tasks, 4) if item]
-    print(f"{len(stored)} pictures and films, {sum(i.fake for i in stored)} of them fake, {sum(i.judged for i in stored)} to be scored")
+    print(f"{len(stored)} pictures and films, {sum(i.fake for i in stored)} of them fake")
     return stored
 
 

@@ -1,7 +1,7 @@
 """Train, measure, export: the way from pictures and their statistics to a model folder.
 
 A Study says what is special to the model; its data is a module with SIZE,
-score_rows, check_row and seen, and score where it has a variant.
+score, score_rows, check_row and seen.
 """
 
 import json
@@ -50,7 +50,6 @@ class Study:
     judged: Callable  # a head and rows of statistics to log-odds
     model: Callable  # the untouched network and a head to what is served
     narrow: tuple = ()  # dimensions of the weights that the file keeps in 8 bits
-    variant: bool = True  # whether the model is also written with products in 8 bits
     made_by: str = "generators"  # what fakes are made by
     apart: str = "any generator or source of that name"  # what the models of the folds have not seen either
     parts: Callable = whole  # of scored items, to what is measured by itself
@@ -135,7 +134,7 @@ def sources_of(scored, result, measured):
 
 
 def write_report(study, options, scored, result, known, measured, bytewise):
-    """RESULTS.md; bytewise holds what was measured of the variant, and the scores, where there is one."""
+    """RESULTS.md; bytewise holds what was measured of the variant in 8 bits, and its scores."""
     calibration, lines, rows = measured
     sources = sources_of(scored, result, measured)
     conditions = f"Two figures in a cell: {'; '.join(name + ' / '.join(both) for name, _, both in study.parts(scored))}."
@@ -144,10 +143,9 @@ def write_report(study, options, scored, result, known, measured, bytewise):
     text += "\n## Fake\n\n" + report.per_source(sources, "fake")
     text += "\n## Genuine\n\n" + report.per_source(sources, "real")
     text += "\n## Folds\n\n" + report.per_fold(scored, result["folds"], result["scores"])
-    if bytewise:
-        own = study.parts(scored)[0][1]
-        both = {"32 bits": (rows[: len(CONDITIONS)], result["scores"][own]), "8 bits": bytewise}
-        text += reduced.table(reduced.first_part(study, scored), calibration, lines["image"]["balanced"]["threshold"], both)
+    own = study.parts(scored)[0][1]
+    both = {"32 bits": (rows[: len(CONDITIONS)], result["scores"][own]), "8 bits": bytewise}
+    text += reduced.table(reduced.first_part(study, scored), calibration, lines["image"]["balanced"]["threshold"], both)
     text += study.tables(options, scored, result["scores"], measured) + table_of_known(study, scored, known, measured)
     (options.report or Path(study.data.__file__).with_name("RESULTS.md")).write_text(text)
 
@@ -161,11 +159,11 @@ def write_model(study, folder, model, items, measured, bytewise, facts):
     rows = np.stack([study.data.check_row(judged[k]) for k in np.linspace(0, len(judged) - 1, 20).astype(int)])
     export.verify(model, folder / "model.onnx", rows)
     calibration, lines, rows = measured
-    variants = {"variants": [reduced.write(study, folder, items, bytewise[0])]} if bytewise else {}
+    variant = reduced.write(study, folder, items, bytewise[0])
     export.compact(folder / "model.onnx", study.narrow)
     card.write(folder, size, {
         "name": study.name, "version": study.version, "task": study.task, "description": study.description,
-        **variants, "preprocessing": study.preprocessing, "calibration": calibration, **figures.on_card(lines), "measured": rows,
+        "variants": [variant], "preprocessing": study.preprocessing, "calibration": calibration, **figures.on_card(lines), "measured": rows,
         **facts,
     })
 
@@ -189,7 +187,7 @@ def run(study, options, plain, pictures):
     _, known = cross_validate(study, plain, items, features, options.work, unseen=False)
     measured = measure(study, items, scored, result, known, options.work)
     keep_scores(study, options.work, scored, result, measured[0])
-    bytewise = reduced_too(study, items, scored, measured[0], options.work) if study.variant else None
+    bytewise = reduced_too(study, items, scored, measured[0], options.work)
     training = {
         "recipe": study.recipe, "seed": study.seed,
         "cpu_minutes": round(minutes + float(result["minutes"]), 1), "started_from": card.START,

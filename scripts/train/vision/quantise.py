@@ -15,7 +15,7 @@ ROWS = 96  # that show which values the maps take
 # Of a row's logit, between processors: where a sum lies between two steps, either may be taken.
 GOLDEN_TOLERANCE = 0.02
 HEAD_PATH = "/head/"  # in the names of the head's nodes
-ADDING = ("out", "narrow")  # layers of a block whose results are added to the tokens
+ADDING = ("proj", "fc2")  # layers of a block whose results are added to the tokens
 HEAD = ("detector.head.last.weight", "detector.head.last.bias")
 
 

@@ -40,11 +40,11 @@ def plain_block(block, tokens):
     """What a block makes of the tokens, by PyTorch's own attention."""
     width, heads = transformer.WIDTH, transformer.HEADS
     attention = torch.nn.MultiheadAttention(width, heads, batch_first=True).eval()
-    attention.in_proj_weight.data, attention.in_proj_bias.data = block.all.weight, block.all.bias
-    attention.out_proj.weight.data, attention.out_proj.bias.data = block.out.weight, block.out.bias
-    normal = block.before(tokens)
+    attention.in_proj_weight.data, attention.in_proj_bias.data = block.qkv.weight, block.qkv.bias
+    attention.out_proj.weight.data, attention.out_proj.bias.data = block.proj.weight, block.proj.bias
+    normal = block.norm1(tokens)
     tokens = tokens + attention(normal, normal, normal, need_weights=False)[0]
-    return tokens + block.narrow(torch.nn.functional.gelu(block.wide(block.after(tokens))))
+    return tokens + block.fc2(torch.nn.functional.gelu(block.fc1(block.norm2(tokens))))
 
 
 class ExportTest(unittest.TestCase):
@@ -61,11 +61,12 @@ class ExportTest(unittest.TestCase):
                     np.testing.assert_allclose(found, net(rows).numpy(), atol=1e-4)
 
     def test_transformer_is_the_one_of_the_paper(self):
-        """Beside PyTorch's own attention and perceptron, of rows at once and of one, in the graph too; the class token comes first in what is said of a tap."""
+        """Beside PyTorch's own attention and perceptron, of rows at once and of one, one of them plain, in the graph too; the class token comes first in what is said of a tap."""
         with tempfile.TemporaryDirectory() as folder, torch.no_grad():
             made_up(folder)
             net = Transformer(folder, (0, 1)).eval()
             x = torch.rand(2, 3, 224, 224, generator=torch.Generator().manual_seed(6)) * 2 - 1
+            x[1] = 0.3
             tokens = torch.cat([net.first.expand(2, -1, -1), net.patches(x).flatten(2).transpose(1, 2)], 1) + net.places
             said = []
             for block in net.blocks:

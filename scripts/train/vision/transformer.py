@@ -48,14 +48,14 @@ class Block(nn.Module):
     def __init__(self, folder, number, tokens):
         super().__init__()
         name, self.tokens = f"blocks_{number}_", tokens
-        self.before, self.after = norm(folder, name + "norm1"), norm(folder, name + "norm2")
-        self.all, self.out = linear(folder, name + "attn_qkv", WIDTH, 3 * WIDTH), linear(folder, name + "attn_proj", WIDTH, WIDTH)
-        self.wide, self.narrow = linear(folder, name + "mlp_fc1", WIDTH, 4 * WIDTH), linear(folder, name + "mlp_fc2", 4 * WIDTH, WIDTH)
+        self.norm1, self.norm2 = norm(folder, name + "norm1"), norm(folder, name + "norm2")
+        self.qkv, self.proj = linear(folder, name + "attn_qkv", WIDTH, 3 * WIDTH), linear(folder, name + "attn_proj", WIDTH, WIDTH)
+        self.fc1, self.fc2 = linear(folder, name + "mlp_fc1", WIDTH, 4 * WIDTH), linear(folder, name + "mlp_fc2", 4 * WIDTH, WIDTH)
 
     def forward(self, x):
         """What the block makes of the tokens."""
-        x = x + self.out(self.attention(self.all(self.before(x))))
-        return x + self.narrow(F.gelu(self.wide(self.after(x))))
+        x = x + self.proj(self.attention(self.qkv(self.norm1(x))))
+        return x + self.fc2(F.gelu(self.fc1(self.norm2(x))))
 
     def attention(self, mixed):
         """NT×3·WIDTH queries, keys and values to the NT×WIDTH values that queries find."""
@@ -83,6 +83,7 @@ class Transformer(nn.Module):
     def forward(self, x):
         """The class token, and mean and deviation of the others, of each tap."""
         patches = self.patches(x).flatten(2).transpose(1, 2)
+        # The class token comes last, so that statistics are of leading tokens; attention does not know their order.
         x = torch.cat([patches + self.places[:, 1:], (self.first + self.places[:, :1]).expand(patches.shape[0], -1, -1)], 1).reshape(-1, WIDTH)
         said = []
         for number, block in enumerate(self.blocks):
