@@ -314,7 +314,7 @@ func TestModelsAndDocument(t *testing.T) {
 	s := setup(t, config{api: func(o *api.Options) {
 		o.Models = func() models.InUse {
 			runs := models.Runs{Precision: models.Int8, File: "one-int8.onnx", SHA256: "def"}
-			return models.InUse{Models: []models.Running{{Card: models.Card{Name: "one", SHA256: "abc"}, Runs: runs}}, Fusion: &models.Fusion{Bias: .5}}
+			return models.InUse{Models: []models.Running{{Card: models.Card{Name: "one", SHA256: "abc"}, Runs: runs}}, Fusion: &models.Fusion{Alone: models.Calibration{Bias: .5}}}
 		}
 	}})
 	a := s.get(s.key("free"), "/v1/models").ok(200)

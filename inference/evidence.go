@@ -19,13 +19,11 @@ func (d *Detector) weigh(kind preprocess.Kind, findings []finding) []evidence {
 	var all []evidence
 	var pictures []finding
 	for _, f := range findings {
-		if d.fusion != nil {
-			if _, fused := d.fusion.Weight(f.task); fused {
-				pictures = append(pictures, f)
-				continue
-			}
+		if d.fusion != nil && d.fusion.Fuses(f.task) {
+			pictures = append(pictures, f)
+		} else {
+			all = append(all, d.single(kind, f))
 		}
-		all = append(all, d.single(kind, f))
 	}
 	if len(pictures) > 0 {
 		all = append(all, d.together(kind, pictures))
@@ -42,14 +40,14 @@ func (d *Detector) single(kind preprocess.Kind, f finding) evidence {
 	return e
 }
 
-// together is the evidence of the tasks that are fused. One that found nothing to
-// judge, such as a face, says nothing: log-odds of 0.
+// together is the evidence of those of the fused tasks that had something to judge.
 func (d *Detector) together(kind preprocess.Kind, findings []finding) evidence {
-	e := evidence{logOdds: d.fusion.Bias, low: d.fusion.Limits[0], high: d.fusion.Limits[1], thresholds: map[Sensitivity]float64{}}
-	for _, f := range findings {
-		weight, _ := d.fusion.Weight(f.task)
-		e.logOdds += weight * f.logOdds
+	said := make([]float64, len(findings))
+	for i, f := range findings {
+		said[i] = f.logOdds
 	}
+	c := d.fusion.Calibration(len(findings))
+	e := evidence{logOdds: calibrated(c, anyOf(said)), low: c.Limits[0], high: c.Limits[1], thresholds: map[Sensitivity]float64{}}
 	points := d.fusion.PointsOf(string(kind))
 	for _, s := range Sensitivities() {
 		e.thresholds[s] = logit(points[string(s)].Threshold)
@@ -62,18 +60,18 @@ func (d *Detector) fused(kind preprocess.Kind, findings []finding, s Sensitivity
 	if d.fusion == nil {
 		return nil
 	}
-	weights := map[string]float64{}
+	var tasks []string
 	for _, f := range findings {
-		if weight, ok := d.fusion.Weight(f.task); ok {
-			weights[string(f.task)] = weight
+		if d.fusion.Fuses(f.task) {
+			tasks = append(tasks, string(f.task))
 		}
 	}
-	if len(weights) == 0 {
+	if len(tasks) == 0 {
 		return nil
 	}
-	p := d.fusion.PointsOf(string(kind))[string(s)]
+	c, p := d.fusion.Calibration(len(tasks)), d.fusion.PointsOf(string(kind))[string(s)]
 	return &FusionUsed{
-		Bias: d.fusion.Bias, Weights: weights,
+		Tasks: tasks, Scale: c.Scale, Bias: c.Bias,
 		Threshold: p.Threshold, FalsePositiveRate: p.FalsePositiveRate, DetectionRate: p.DetectionRate,
 	}
 }

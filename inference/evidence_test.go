@@ -10,21 +10,23 @@ import (
 	"deepfaked/preprocess"
 )
 
-// fusion weighs what the test detector's models of pictures say.
+// fusion calibrates what the test detector's models of pictures say together.
 func fusion(version string) *models.Fusion {
 	return &models.Fusion{
-		Schema: 1, Bias: .25, Limits: [2]float64{-3, 1.5},
+		Schema: 1,
 		Models: []models.FusedModel{
-			{Task: models.ImageSynthesis, Name: string(models.ImageSynthesis), Version: version, Weight: .5},
-			{Task: models.FaceManipulation, Name: string(models.FaceManipulation), Version: version, Weight: 2},
+			{Task: models.ImageSynthesis, Name: string(models.ImageSynthesis), Version: version},
+			{Task: models.FaceManipulation, Name: string(models.FaceManipulation), Version: version},
 		},
+		Alone:    models.Calibration{Method: "platt", Scale: .5, Bias: .25, Limits: &models.Pair{-3, 1}},
+		Together: models.Calibration{Method: "platt", Scale: 2, Bias: -.5, Limits: &models.Pair{-3, 1.5}},
 		OperatingPoints: map[string]models.OperatingPoint{
 			"strict": {Threshold: sigmoid(3)}, "balanced": {Threshold: sigmoid(.5)}, "sensitive": {Threshold: sigmoid(.2)},
 		},
 	}
 }
 
-// The tasks that look at a picture are weighed together, and are one of the ways
+// The tasks that look at a picture are judged together, and are one of the ways
 // in which a film can be fake.
 func TestFusion(t *testing.T) {
 	t.Parallel()
@@ -37,8 +39,8 @@ func TestFusion(t *testing.T) {
 		logOdds   float64
 		threshold float64 // log-odds, as it may be told
 	}{
-		{"picture", fusion("1"), media(preprocess.Image, []preprocess.Frame{grey(100, 0)}, nil), noFaces, .25 + .5, .5},
-		{"with a face", fusion("1"), media(preprocess.Image, []preprocess.Frame{grey(100, 0)}, nil), oneFace, .25 + .5 + 2, .5},
+		{"picture", fusion("1"), media(preprocess.Image, []preprocess.Frame{grey(100, 0)}, nil), noFaces, .5 + .25, .5},
+		{"with a face", fusion("1"), media(preprocess.Image, []preprocess.Frame{grey(100, 0)}, nil), oneFace, 2 - .5, .5},
 		{"fitted with other models", fusion("2"), media(preprocess.Image, []preprocess.Frame{grey(100, 0)}, nil), oneFace, 1, logit(.7)},
 		{"none", nil, media(preprocess.Image, []preprocess.Frame{grey(100, 0)}, nil), oneFace, 1, logit(.7)},
 		{"sound has no part in it", fusion("1"), media(preprocess.Audio, nil, []preprocess.Window{level(4)}), noFaces, 4, logit(.7)},
@@ -73,13 +75,13 @@ func TestTheReportNamesTheFusion(t *testing.T) {
 	t.Parallel()
 	picture := func() *preprocess.Media { return media(preprocess.Image, []preprocess.Frame{grey(100, 0)}, nil) }
 	for _, c := range []struct {
-		name    string
-		media   *preprocess.Media
-		boxes   []float32
-		weights map[string]float64
+		name  string
+		media *preprocess.Media
+		boxes []float32
+		want  *FusionUsed
 	}{
-		{"picture", picture(), noFaces, map[string]float64{"image-synthesis": .5}},
-		{"with a face", picture(), oneFace, map[string]float64{"image-synthesis": .5, "face-manipulation": 2}},
+		{"picture", picture(), noFaces, &FusionUsed{Tasks: []string{"image-synthesis"}, Scale: .5, Bias: .25}},
+		{"with a face", picture(), oneFace, &FusionUsed{Tasks: []string{"image-synthesis", "face-manipulation"}, Scale: 2, Bias: -.5}},
 		{"sound", media(preprocess.Audio, nil, []preprocess.Window{level(4)}), noFaces, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -91,11 +93,10 @@ func TestTheReportNamesTheFusion(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			var want *FusionUsed
-			if c.weights != nil {
-				want = &FusionUsed{Bias: .25, Weights: c.weights, Threshold: .9, FalsePositiveRate: .01, DetectionRate: .2}
+			if c.want != nil {
+				c.want.Threshold, c.want.FalsePositiveRate, c.want.DetectionRate = .9, .01, .2
 			}
-			assert.Equal(t, want, got.Report.Fusion)
+			assert.Equal(t, c.want, got.Report.Fusion)
 		})
 	}
 }
@@ -155,19 +156,29 @@ func TestLinesOfAMedium(t *testing.T) {
 	}
 }
 
+// Of a clip whose face alone is manipulated the picture model says that it is genuine. A
+// weighted sum took that from what the face model says: of clips of faces by unseen methods
+// 38 % were found at 5 % false alarms, where the mean of the odds finds 51 %.
+func TestOneTaskSuffices(t *testing.T) {
+	t.Parallel()
+	d := newTestDetector(t, media(preprocess.Image, nil, nil), noFaces)
+	d.fusion = fusion("1")
+	e := d.together(preprocess.Video, []finding{{task: models.ImageSynthesis, logOdds: -9}, {task: models.FaceManipulation, logOdds: 3}})
+	assert.InDelta(t, 2*(3-math.Ln2)-.5, e.logOdds, 1e-4)
+}
+
 // What is told of fused pictures ends at the limits of the fusion.
 func TestFusionIsLimited(t *testing.T) {
 	t.Parallel()
-	d := newTestDetector(t, media(preprocess.Image, []preprocess.Frame{grey(250, 0)}, nil), oneFace)
-	d.fusion = fusion("1")
-	got, err := d.Detect(t.Context(), Request{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if math.Abs(logit(got.Confidence)-1.5) > 1e-6 {
-		t.Errorf("log-odds of %.4f are told", logit(got.Confidence))
-	}
-	if got.Decisions[Strict].Verdict != Fake { // 6.5 is above 3, though neither may be told
-		t.Error("a limit has moved a verdict")
+	for limit, boxes := range map[float64][]float32{1: noFaces, 1.5: oneFace} {
+		d := newTestDetector(t, media(preprocess.Image, []preprocess.Frame{grey(250, 0)}, nil), boxes)
+		d.fusion = fusion("1")
+		d.fusion.OperatingPoints["strict"] = models.OperatingPoint{Threshold: sigmoid(1.25)}
+		got, err := d.Detect(t.Context(), Request{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		assert.InDelta(t, limit, logit(got.Confidence), 1e-6, "log-odds that are told")
+		assert.Equal(t, Fake, got.Decisions[Strict].Verdict, "a limit has moved a verdict") // 1.5 and 4.5 are above 1.25
 	}
 }

@@ -123,10 +123,10 @@ func TestMotionIsOneWayMore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if used := got.Report.Fusion; used == nil || len(used.Weights) != 1 {
+	if used := got.Report.Fusion; used == nil || len(used.Tasks) != 1 {
 		t.Fatalf("the fusion is %+v", used)
 	}
-	want := anyOf([]float64{.25, 1.5}) // the fusion's bias, and motion
+	want := anyOf([]float64{.25, 1.5}) // of a picture that says nothing, and of motion
 	if math.Abs(got.Report.LogOdds-want) > 1e-3 {
 		t.Errorf("log-odds of %g, want %g", got.Report.LogOdds, want)
 	}

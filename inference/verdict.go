@@ -122,14 +122,15 @@ type ModelUsed struct {
 	DetectionRate     float64 `json:"detection_rate"`
 }
 
-// FusionUsed says how findings were weighed together. Its threshold and rates stand in
-// the place of those of the models.
+// FusionUsed says how findings came together: the logarithm of the mean of their odds,
+// times Scale, plus Bias. Its threshold and rates stand in the place of those of the models.
 type FusionUsed struct {
-	Bias              float64            `json:"bias"`    // log-odds
-	Weights           map[string]float64 `json:"weights"` // of log-odds, by task
-	Threshold         float64            `json:"threshold"`
-	FalsePositiveRate float64            `json:"false_positive_rate"`
-	DetectionRate     float64            `json:"detection_rate"`
+	Tasks             []string `json:"tasks"` // of the findings
+	Scale             float64  `json:"scale"`
+	Bias              float64  `json:"bias"` // log-odds
+	Threshold         float64  `json:"threshold"`
+	FalsePositiveRate float64  `json:"false_positive_rate"`
+	DetectionRate     float64  `json:"detection_rate"`
 }
 
 // SaturatedError says that the service has more work than it can finish in

@@ -6,25 +6,25 @@ import (
 	"slices"
 )
 
-// Fusion says what the log-odds of several tasks that look at the same picture
-// come to together, by logistic regression fitted on validation.
+// Fusion says what several tasks that look at the same picture come to together: the
+// mean of the odds of those that had something to judge, brought to what validation
+// showed by logistic regression.
 type Fusion struct {
-	Schema          int                        `json:"schema"` // version of this format: 1
-	Models          []FusedModel               `json:"models"` // one for each task; with others it does not hold
-	Bias            float64                    `json:"bias"`   // log-odds
-	Limits          Pair                       `json:"limits"` // as in Calibration
+	Schema          int                        `json:"schema"`   // version of this format: 1
+	Models          []FusedModel               `json:"models"`   // one for each task; with others it does not hold
+	Alone           Calibration                `json:"alone"`    // where one of the tasks had something to judge
+	Together        Calibration                `json:"together"` // where several had
 	OperatingPoints OperatingPoints            `json:"operating_points"`
 	ByMedium        map[string]OperatingPoints `json:"operating_points_by_medium,omitempty"` // as in Card
 	Measured        []Measurement              `json:"measured"`
 	Note            string                     `json:"note,omitempty"`
 }
 
-// FusedModel is a model whose log-odds are weighed.
+// FusedModel is a model whose odds are fused.
 type FusedModel struct {
-	Task    Task    `json:"task"`
-	Name    string  `json:"name"`
-	Version string  `json:"version"`
-	Weight  float64 `json:"weight"` // never negative: evidence of a fake speaks for nothing else
+	Task    Task   `json:"task"`
+	Name    string `json:"name"`
+	Version string `json:"version"`
 }
 
 // fusionFile is the name of the built-in fusion.
@@ -61,16 +61,18 @@ func (f *Fusion) Validate() error {
 			return wrong(field+".task", "is %q, which judges nothing", m.Task)
 		case slices.ContainsFunc(f.Models[:i], func(o FusedModel) bool { return o.Task == m.Task }):
 			return wrong(field+".task", "is %q, as that of another", m.Task)
-		case !finite(m.Weight) || m.Weight < 0:
-			return wrong(field+".weight", "is %g, it must be a number of at least 0", m.Weight)
+		}
+	}
+	for field, c := range map[string]Calibration{"alone": f.Alone, "together": f.Together} {
+		if err := checkPlatt(field, c); err != nil {
+			return err
+		}
+		if c.Limits == nil {
+			return wrong(field+".limits", "is missing")
 		}
 	}
 	// The rest is what a card says of judging, so that it is checked alike.
-	limits := f.Limits
-	card := Card{
-		Calibration:     Calibration{Method: "platt", Scale: 1, Bias: f.Bias, Limits: &limits},
-		OperatingPoints: f.OperatingPoints, ByMedium: f.ByMedium, Measured: f.Measured,
-	}
+	card := Card{Calibration: f.Alone, OperatingPoints: f.OperatingPoints, ByMedium: f.ByMedium, Measured: f.Measured}
 	return checkVerdict(&card)
 }
 
@@ -93,12 +95,16 @@ func (f *Fusion) Holds(cards []Card) bool {
 	return true
 }
 
-// Weight is that of a task, and whether the task is fused at all.
-func (f *Fusion) Weight(t Task) (float64, bool) {
-	for _, m := range f.Models {
-		if m.Task == t {
-			return m.Weight, true
-		}
+// Fuses says whether the task is one of those that are fused.
+func (f *Fusion) Fuses(t Task) bool {
+	return slices.ContainsFunc(f.Models, func(m FusedModel) bool { return m.Task == t })
+}
+
+// Calibration is that of a file in which n of the tasks had something to judge. Its
+// limits are never nil.
+func (f *Fusion) Calibration(n int) Calibration {
+	if n > 1 {
+		return f.Together
 	}
-	return 0, false
+	return f.Alone
 }

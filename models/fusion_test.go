@@ -8,10 +8,10 @@ import (
 
 func validFusion() Fusion {
 	return Fusion{
-		Schema: 1, Bias: .1, Limits: [2]float64{-1, 2},
-		Models: []FusedModel{
-			{ImageSynthesis, "a", "1", .8}, {FaceManipulation, "b", "2", 0},
-		},
+		Schema:          1,
+		Models:          []FusedModel{{ImageSynthesis, "a", "1"}, {FaceManipulation, "b", "2"}},
+		Alone:           Calibration{Method: "platt", Scale: 1, Bias: .1, Limits: &Pair{-1, 2}},
+		Together:        Calibration{Method: "platt", Scale: 2, Bias: -.1, Limits: &Pair{-2, 1}},
 		OperatingPoints: validCard().OperatingPoints,
 		Measured:        []Measurement{{Set: "x", AUC: .7, AUCInterval: [2]float64{.6, .8}, EER: .3, Real: 9, Fake: 9}},
 	}
@@ -43,19 +43,20 @@ func TestFusionValidate(t *testing.T) {
 		field string
 		spoil func(*Fusion)
 	}{
-		"nothing":             {"", func(*Fusion) {}},
-		"schema":              {"schema", func(f *Fusion) { f.Schema = 2 }},
-		"no models":           {"models", func(f *Fusion) { f.Models = nil }},
-		"a finder":            {"models.1.task", func(f *Fusion) { f.Models[1].Task = FaceDetection }},
-		"no task":             {"models.0.task", func(f *Fusion) { f.Models[0].Task = "smell" }},
-		"two of a task":       {"models.1.task", func(f *Fusion) { f.Models[1].Task = ImageSynthesis }},
-		"negative weight":     {"models.0.weight", func(f *Fusion) { f.Models[0].Weight = -.1 }},
-		"weight not a number": {"models.0.weight", func(f *Fusion) { f.Models[0].Weight = math.NaN() }},
-		"bias":                {"calibration.bias", func(f *Fusion) { f.Bias = math.Inf(1) }},
-		"limits":              {"calibration.limits", func(f *Fusion) { f.Limits = [2]float64{1, 2} }},
-		"level":               {"operating_points.strict", func(f *Fusion) { f.OperatingPoints = nil }},
-		"level of a medium":   {"operating_points_by_medium.video.strict", func(f *Fusion) { f.ByMedium = map[string]OperatingPoints{"video": {}} }},
-		"measured":            {"measured.0.auc", func(f *Fusion) { f.Measured[0].AUC = 7 }},
+		"nothing":           {"", func(*Fusion) {}},
+		"schema":            {"schema", func(f *Fusion) { f.Schema = 2 }},
+		"no models":         {"models", func(f *Fusion) { f.Models = nil }},
+		"a finder":          {"models.1.task", func(f *Fusion) { f.Models[1].Task = FaceDetection }},
+		"no task":           {"models.0.task", func(f *Fusion) { f.Models[0].Task = "smell" }},
+		"two of a task":     {"models.1.task", func(f *Fusion) { f.Models[1].Task = ImageSynthesis }},
+		"method":            {"alone.method", func(f *Fusion) { f.Alone.Method = "guess" }},
+		"negative scale":    {"together.scale", func(f *Fusion) { f.Together.Scale = -.1 }},
+		"bias":              {"alone.bias", func(f *Fusion) { f.Alone.Bias = math.Inf(1) }},
+		"limits":            {"together.limits", func(f *Fusion) { f.Together.Limits = &Pair{1, 2} }},
+		"no limits":         {"alone.limits", func(f *Fusion) { f.Alone.Limits = nil }},
+		"level":             {"operating_points.strict", func(f *Fusion) { f.OperatingPoints = nil }},
+		"level of a medium": {"operating_points_by_medium.video.strict", func(f *Fusion) { f.ByMedium = map[string]OperatingPoints{"video": {}} }},
+		"measured":          {"measured.0.auc", func(f *Fusion) { f.Measured[0].AUC = 7 }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

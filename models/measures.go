@@ -6,17 +6,18 @@ import (
 	"strings"
 )
 
-func checkCalibration(c *Card) error {
-	k := c.Calibration
+func checkCalibration(c *Card) error { return checkPlatt("calibration", c.Calibration) }
+
+func checkPlatt(field string, k Calibration) error {
 	switch {
 	case k.Method != "platt":
-		return wrong("calibration.method", "is %q, it must be platt", k.Method)
+		return wrong(field+".method", "is %q, it must be platt", k.Method)
 	case !finite(k.Scale) || k.Scale <= 0:
-		return wrong("calibration.scale", "is %g, it must be a positive number: the output grows with the odds of fake", k.Scale)
+		return wrong(field+".scale", "is %g, it must be a positive number: the output grows with the odds of fake", k.Scale)
 	case !finite(k.Bias):
-		return wrong("calibration.bias", "must be a finite number")
+		return wrong(field+".bias", "must be a finite number")
 	case k.Limits != nil && !(k.Limits[0] <= 0 && k.Limits[1] >= 0 && finite(k.Limits[0]) && finite(k.Limits[1])):
-		return wrong("calibration.limits", "is %g, it must be two finite numbers, one of at most and one of at least 0", *k.Limits)
+		return wrong(field+".limits", "is %g, it must be two finite numbers, one of at most and one of at least 0", *k.Limits)
 	}
 	return nil
 }

@@ -45,7 +45,7 @@ func TestPairsAreOfTwo(t *testing.T) {
 			}
 		}
 	}
-	if err := json.Unmarshal([]byte(`{"limits":[1]}`), new(Fusion)); err == nil {
+	if err := json.Unmarshal([]byte(`{"alone":{"limits":[1]}}`), new(Fusion)); err == nil {
 		t.Error("a fusion with one limit was accepted")
 	}
 }

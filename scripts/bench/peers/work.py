@@ -133,10 +133,10 @@ class Work:
             log_odds = calibrated(card, np.mean(outputs["speech-synthesis"], dtype=np.float64))
             return told(f.kind, log_odds, card["calibration"]["limits"], card)
         self._refuse_faces(outputs["face-detection"])
-        weight = next(m["weight"] for m in self.fusion["models"] if m["task"] == "image-synthesis")
         pooled = np.dot(np.ravel(outputs["image-synthesis"]).astype(np.float64), f.shares)
-        log_odds = self.fusion["bias"] + weight * calibrated(self.cards["image-synthesis"], pooled)
-        return told(f.kind, log_odds, self.fusion["limits"], self.fusion)
+        alone = self.fusion["alone"]
+        log_odds = alone["scale"] * calibrated(self.cards["image-synthesis"], pooled) + alone["bias"]
+        return told(f.kind, log_odds, alone["limits"], self.fusion)
 
     def _refuse_faces(self, boxes):
         threshold = self.cards["face-detection"]["detection"]["threshold"]

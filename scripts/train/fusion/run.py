@@ -1,4 +1,4 @@
-"""Fits how the log-odds of the models that look at pictures and at frames of clips come together.
+"""Calibrates what the models that look at pictures and at frames of clips say together: the mean of their odds.
 
 The scores of a model on its own files are out of fold (`deepfaked-MODEL-scores.json`, which the other scripts leave in
 WORK); that of a clip is the mean of its frames. What the other model says of them is out of fold too where it is there;
@@ -14,11 +14,11 @@ from collections import Counter
 from pathlib import Path
 
 import numpy as np
-from sklearn.linear_model import LogisticRegression
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import reliability
+import several
 from vision import figures
 from vision.folds import equal_weights
 from vision.gather import CLIPS
@@ -31,6 +31,11 @@ MOST = {"image": 4}  # files that a model's script scored of a generator or sour
 CONDITION = "clean"
 SETS = {figures.ANY: "", "image": "pictures: ", "video": "films and clips: "}
 SET = "repositories that neither model has seen"
+JOINED = """
+Hardly any file at hand has one manipulated face among genuine ones, so here is what the rule makes of it: faces of genuine files, drawn
+at random, stand beside that of each file of the face model's, as if all were in every frame.
+
+"""
 
 
 def arguments():
@@ -55,15 +60,20 @@ def scored_in(work):
 
 
 def asked(program, paths, work):
-    """Path -> task -> log-odds, by the service."""
+    """Path -> the findings of the service."""
     found = {}
     for at in range(0, len(paths), BATCH):
         command = [program, "detect", "--json", "--provider", "cpu", "--precision", "full", "--data", work / "fusion-data", "--", *paths[at : at + BATCH]]
         lines = subprocess.run(command, stdout=subprocess.PIPE, text=True).stdout.splitlines()  # files that fail are left out
         for line in map(json.loads, lines):
             if "report" in line:
-                found[line["file"]] = {f["task"]: f["log_odds"] for f in line["report"]["findings"]}
+                found[line["file"]] = line["report"]["findings"]
     return found
+
+
+def log_odds(findings, task):
+    """What a task says; None where it had nothing to judge."""
+    return next((f["log_odds"] for f in findings if f["task"] == task), None)
 
 
 def scores_of(name, work):
@@ -92,32 +102,33 @@ def rows_of(own, other, options):
     known = {s["repository"] for s in card["training"]["sources"]}
     scored, apart = few(scores_of(own, options.work), MOST.get(own)), scores_of(other, options.work)
     unseen = [path for path, r in scored.items() if path not in apart and r["repository"] not in known]
-    said = {path: found.get(TASKS[other]) for path, found in asked(options.program, unseen, options.work).items()}
+    findings = asked(options.program, unseen, options.work)
+    said = {path: log_odds(found, TASKS[other]) for path, found in findings.items()}
     said |= {path: r["log_odds"] for path, r in apart.items() if path in scored}
-    rows = [{**r, own: r["log_odds"], other: said[path], "both": path in apart, "from": own} for path, r in scored.items() if path in said]
+    faces = {path: several.faces(found) for path, found in findings.items()} if own == "image" else {}
+    rows = [{**r, "from": own, own: r["log_odds"], other: said[path], "both": path in apart, "faces": faces.get(path)} for path, r in scored.items() if path in said]
     return rows, sum(path not in said for path in unseen)
 
 
-def fit(rows):
-    """Weights and bias. A weight is never negative: then the model knows nothing that helps, and has none."""
-    labels, repositories = np.array([r["fake"] for r in rows]), [r["repository"] for r in rows]
-    weights = equal_weights(labels, repositories) * len(rows)
-    x = np.array([[r[name] or 0.0 for name in TASKS] for r in rows])
-    kept = list(range(len(TASKS)))
-    while True:
-        model = LogisticRegression(C=1e6, max_iter=1000).fit(x[:, kept], labels, sample_weight=weights)
-        if (model.coef_[0] >= 0).all():
-            break
-        kept.pop(int(model.coef_[0].argmin()))
-    found = np.zeros(len(TASKS))
-    found[kept] = model.coef_[0]
-    return found, float(model.intercept_[0]), x @ found + float(model.intercept_[0]), labels, repositories
-
-
-def exclusive(rows):
-    """The rule that holds without a fusion: the mean of the odds of the tasks that had something to judge."""
+def pooled(rows):
+    """The logarithm of the mean of the odds of the tasks that had something to judge."""
     parts = [np.array([r[name] for name in TASKS if r[name] is not None]) for r in rows]
     return np.array([np.log(np.exp(p).mean()) for p in parts])
+
+
+def fit(rows):
+    """Calibrations of files in which one of the tasks had something to judge and of those in which several had, and what they make of the rows.
+
+    Classes are balanced in each: whether there is a face says nothing of whether a file is fake, though it does in these sets.
+    """
+    labels, repositories = np.array([r["fake"] for r in rows]), np.array([r["repository"] for r in rows])
+    two = np.array([sum(r[name] is not None for name in TASKS) > 1 for r in rows])
+    said, odds, found = pooled(rows), np.zeros(len(rows)), {}
+    for name, own in (("alone", ~two), ("together", two)):
+        found[name] = figures.calibrate(labels[own], said[own], repositories[own])
+        odds[own] = found[name]["scale"] * said[own] + found[name]["bias"]
+        found[name]["limits"] = reliability.limits(labels[own], odds[own], equal_weights(labels[own], repositories[own]))
+    return found, odds, labels, repositories
 
 
 def videos(rows):
@@ -133,7 +144,7 @@ def media(rows):
 
 def compared(rows, odds, labels, repositories):
     """AUC of each way, on all files, on what has a face, on the films of the picture model's files and on the clips of the face model's."""
-    ways = {"image model alone": np.array([r["image"] or 0.0 for r in rows]), "mean of the odds": exclusive(rows), "fused": odds}
+    ways = {"image model alone": np.array([r["image"] or 0.0 for r in rows]), "mean of the odds": pooled(rows), "calibrated": odds}
     face = np.array([r["face"] is not None for r in rows])
     clip = videos(rows)
     of_faces = np.array([r["from"] == "face" for r in rows])
@@ -160,17 +171,26 @@ def measured(rows, odds, labels, repositories):
     ]
 
 
-def called(rows, lines, odds, labels):
-    """A table of the shares called fake at the line of the medium."""
+def limits_of(rows, lines):
+    """N×levels: the lines of each file's medium, as log-odds."""
+    chances = np.array([[p["threshold"] for p in lines["video" if video else "image"].values()] for video in videos(rows)])
+    return np.log(chances / (1 - chances))
+
+
+def called(rows, above, labels):
+    """A table of the shares called fake at the line of the medium; above is N×levels."""
     video, of_faces = videos(rows), np.array([r["from"] == "face" for r in rows])
     text = "| files | called fake of genuine ones | of fake ones |\n|---|---|---|\n"
-    for name, medium, own in (("pictures", "image", ~video), ("films", "video", video & ~of_faces), ("clips of faces", "video", video & of_faces)):
-        if len(set(labels[own])) < 2:
-            continue  # only one model's files were scored
-        limits = [np.log(p["threshold"] / (1 - p["threshold"])) for p in lines[medium].values()]
-        shares = [", ".join(f"{(odds[own & (labels == fake)] >= limit).mean():.3f}" for limit in limits) for fake in (0, 1)]
-        text += f"| {name} | {shares[0]} | {shares[1]} |\n"
+    for name, own in (("pictures", ~video), ("films", video & ~of_faces), ("clips of faces", video & of_faces)):
+        if len(set(labels[own])) == 2:  # else only one model's files were scored
+            text += f"| {name} | {several.shares(above[own & (labels == 0)])} | {several.shares(above[own & (labels == 1)])} |\n"
     return text
+
+
+def told(calibrations, measured):
+    """The calibrations in words."""
+    lines = (f"- {name}: log-odds = {c['scale']:.3f} · log of the mean of the odds {c['bias']:+.3f}, told from {c['limits'][0]} to {c['limits'][1]}" for name, c in calibrations.items())
+    return "\n".join(lines) + f"\n- expected calibration error of all together: {measured[0]['ece']:.2f}\n"
 
 
 def main():
@@ -178,33 +198,31 @@ def main():
     options = arguments()
     found = [rows_of(own, next(n for n in TASKS if n != own), options) for own in scored_in(options.work)]
     rows = list({row["path"]: row for part, _ in found for row in part}.values())
-    weights, bias, odds, labels, repositories = fit(rows)
+    calibrations, odds, labels, repositories = fit(rows)
     cards = {name: json.loads((BUILTIN / name / "card.json").read_text()) for name in TASKS}
     lines = lines_of(rows, odds, labels, repositories)
     fusion = {
         "schema": 1,
-        "models": [
-            {"task": TASKS[n], "name": cards[n]["name"], "version": cards[n]["version"], "weight": round(float(w), 4)}
-            for n, w in zip(TASKS, weights)
-        ],
-        "bias": round(bias, 4),
-        "limits": reliability.limits(labels, odds, equal_weights(labels, repositories)),
+        "models": [{"task": TASKS[n], "name": cards[n]["name"], "version": cards[n]["version"]} for n in TASKS],
+        **calibrations,
         **figures.on_card(lines),
         "measured": measured(rows, odds, labels, repositories),
-        "note": "scripts/train/fusion: weights and thresholds are fitted on what is measured, so the figures are a little too good.",
+        "note": "scripts/train/fusion: calibrations and thresholds are fitted on what is measured, so the figures are a little too good.",
     }
     options.out.write_text(json.dumps(fusion, indent=2) + "\n")
     text = "# Fusion of the picture models: what was measured\n\nWritten by `run.py`.\n\n"
     text += "| pictures and clips | AUC [95 %] | genuine | fake |\n|---|---|---|---|\n"
     for m in compared(rows, odds, labels, repositories):
         text += f"| {m['set']} | {m['auc']:.3f} [{m['auc_interval'][0]:.2f}, {m['auc_interval'][1]:.2f}] | {m['real']} | {m['fake']} |\n"
-    text += f"\nAt the line of its medium, {', '.join(figures.POINTS)}:\n\n" + called(rows, lines, odds, labels)
+    limits = limits_of(rows, lines)
+    above = odds[:, None] >= limits
+    text += f"\nAt the line of its medium, {', '.join(figures.POINTS)}:\n\n" + called(rows, above, labels)
+    text += "\n" + several.found(rows, labels, above) + JOINED + several.joined(rows, labels, calibrations["together"], limits)
     text += f"\n{sum(r['both'] for r in rows)} files are among those that both models were measured on: what either says is out of fold. "
     text += "What one of them says of the others was asked of the service, as it was trained on nothing of their repositories. "
     text += f"{sum(left for _, left in found)} files that the service does not read are left out, "
     text += "most of them panels cut from clips. A model's own script judges a film by four frames, the service by up to 16.\n"
-    parts = " + ".join(f"{w:.3f} · {TASKS[n]}" for n, w in zip(TASKS, weights))
-    text += f"\nLog-odds = {bias:+.3f} + {parts}; expected calibration error {fusion['measured'][0]['ece']:.2f}.\n"
+    text += "\n" + told(calibrations, fusion["measured"])
     options.report.write_text(text)
     print(text)
 

@@ -93,9 +93,9 @@ func (j *jury) picture(f preprocess.Frame) (answer, error) {
 	if faces := view.Boxes(boxes, *finder.Detection, face.Options{Smallest: 80, Most: 8}); len(faces) > 0 {
 		return answer{}, fmt.Errorf("the picture shows %d faces, which only deepfaked judges", len(faces))
 	}
-	weight, _ := j.fusion.Weight(models.ImageSynthesis)
-	logOdds := j.fusion.Bias + weight*(card.Calibration.Scale*mean+card.Calibration.Bias)
-	return told(preprocess.Image, logOdds, j.fusion.Limits[0], j.fusion.Limits[1], j.fusion.PointsOf("image")), nil
+	alone := j.fusion.Calibration(1)
+	logOdds := alone.Scale*(card.Calibration.Scale*mean+card.Calibration.Bias) + alone.Bias
+	return told(preprocess.Image, logOdds, alone.Limits[0], alone.Limits[1], j.fusion.PointsOf("image")), nil
 }
 
 // look is the output of the picture model for a picture.

@@ -153,9 +153,9 @@ async function picture(models, content) {
     run(finder, whole, 1),
   ]);
   refuseFaces(finder.card, boxes);
-  const { fusion } = models;
-  const { weight } = fusion.models.find((m) => m.task === "image-synthesis");
-  return told("image", fusion.bias + weight * calibrated(judge.card, extra ? (mean(logits.slice(0, n)) + Number(logits[n])) / 2 : mean(logits)), fusion.limits, fusion);
+  const { alone } = models.fusion;
+  const logOdds = calibrated(judge.card, extra ? (mean(logits.slice(0, n)) + Number(logits[n])) / 2 : mean(logits));
+  return told("image", alone.scale * logOdds + alone.bias, alone.limits, models.fusion);
 }
 
 // samples are those of a plain WAV file.
