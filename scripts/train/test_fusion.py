@@ -94,6 +94,28 @@ class Several(unittest.TestCase):
         self.assertRegex(table, r"\| 1 \| 0.000 \| 1.000 \|\n\| 2 \| 0.000 \| 0.000 \|")
 
 
+class Sound(unittest.TestCase):
+    """Videos with sound."""
+
+    def test_all_pairs_are_judged_as_the_service_does(self):
+        """The mean of the odds against the mean of those at the lines."""
+        random, sound = np.random.RandomState(0), fusion().sound
+        (video, voices), limits = [(np.array([0, 1] * 20), random.randn(40)) for _ in range(2)], [(1.5, 0.5), (0.2, 0.1)]
+        table = sound.beside((video[0], video[1]), voices, limits)
+        mean = lambda a, b: np.log((np.exp(a) + np.exp(b)) / 2)
+        told = mean(video[1][video[0] == 1][:, None], voices[1][voices[0] == 0][None])
+        both, seen, heard = ([f"{share:.3f}" for share in shares] for shares in (
+            [(told >= mean(*pair)).mean() for pair in limits],
+            [(video[1][video[0] == 1] >= pair[0]).mean() for pair in limits],
+            [(voices[1][voices[0] == 0] >= pair[1]).mean() for pair in limits],
+        ))
+        self.assertIn(f"| fake | genuine | {', '.join(both)} | {', '.join(seen)} | {', '.join(heard)} |\n", table)
+
+    def test_without_the_speech_models_scores_there_is_none(self):
+        with tempfile.TemporaryDirectory() as folder:
+            self.assertIsNone(fusion().sound.scores(Path(folder)))
+
+
 class Lines(unittest.TestCase):
     """Each medium has lines of its own."""
 

@@ -19,6 +19,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import reliability
 import several
+import sound
 from vision import figures
 from vision.folds import equal_weights
 from vision.gather import CLIPS
@@ -31,6 +32,11 @@ MOST = {"image": 4}  # files that a model's script scored of a generator or sour
 CONDITION = "clean"
 SETS = {figures.ANY: "", "image": "pictures: ", "video": "films and clips: "}
 SET = "repositories that neither model has seen"
+BESIDE = """
+Every film and clip beside every clip of sound as it is, by the two models' own out-of-fold scores, each file alike: shares called fake
+together, and by either task alone at its own line.
+
+"""
 JOINED = """
 Hardly any file at hand has one manipulated face among genuine ones, so here is what the rule makes of it: faces of genuine files, drawn
 at random, stand beside that of each file of the face model's, as if all were in every frame.
@@ -187,6 +193,16 @@ def called(rows, above, labels):
     return text
 
 
+def with_sound(work, rows, labels, odds, points):
+    """The table of videos with sound, where the speech model's script left its scores."""
+    voices, video = sound.scores(work), videos(rows)
+    if voices is None:
+        return ""
+    heard = json.loads((BUILTIN / "speech" / "card.json").read_text())["operating_points"]
+    limits = [(sound.logit(points[level]["threshold"]), sound.logit(heard[level]["threshold"])) for level in points]
+    return BESIDE + sound.beside((labels[video], odds[video]), voices, limits)
+
+
 def told(calibrations, measured):
     """The calibrations in words."""
     lines = (f"- {name}: log-odds = {c['scale']:.3f} · log of the mean of the odds {c['bias']:+.3f}, told from {c['limits'][0]} to {c['limits'][1]}" for name, c in calibrations.items())
@@ -218,6 +234,7 @@ def main():
     above = odds[:, None] >= limits
     text += f"\nAt the line of its medium, {', '.join(figures.POINTS)}:\n\n" + called(rows, above, labels)
     text += "\n" + several.found(rows, labels, above) + JOINED + several.joined(rows, labels, calibrations["together"], limits)
+    text += with_sound(options.work, rows, labels, odds, lines["video"])
     text += f"\n{sum(r['both'] for r in rows)} files are among those that both models were measured on: what either says is out of fold. "
     text += "What one of them says of the others was asked of the service, as it was trained on nothing of their repositories. "
     text += f"{sum(left for _, left in found)} files that the service does not read are left out, "

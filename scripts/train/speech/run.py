@@ -7,6 +7,7 @@ keeps the features, so that a second run skips them; empty it after a change of
 the data, the degradations or the features.
 """
 import argparse
+import json
 import os
 import pickle
 import sys
@@ -79,6 +80,13 @@ def measure(clips, tables, facts):
     return measured, {name: calibrate.probability(facts["calibration"], scores[name]) for name in calibrate.POOLED}
 
 
+def keep_scores(work, clips, chances):
+    """The out-of-fold log-odds of every clip as it is, for the fusion with what is seen of videos."""
+    rows = [{"id": c["id"], "repository": c["repository"], "fake": c["label"], "log_odds": round(float(np.log(p / (1 - p))), 4)} for c, p in zip(clips, chances)]
+    with open(os.path.join(work, "deepfaked-speech-scores.json"), "w") as f:
+        json.dump(rows, f)
+
+
 def final(clips, tables, weights, out, facts):
     """Train on everything, bring to the scale of the out-of-fold scores, which are log-odds, export,
     compare; -> path of the graph, its session."""
@@ -109,6 +117,7 @@ def main():
     print(f"{len(clips)} clips, {held} held-out files dropped", flush=True)
     facts = dict(version=VERSION, seed=SEED, held_out=held, sources=export.sources(clips))
     measured, probability = measure(clips, tables, facts)
+    keep_scores(args.work, clips, probability["clean"])
     path, runtime = final(clips, tables, args.weights, args.out, facts)
     spent += sum(float(t["cpu_seconds"]) for t in tables.values()) + features.cpu_seconds() - begin
     facts["cpu_minutes"] = round(float(spent) / 60, 1)
