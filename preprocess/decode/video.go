@@ -154,8 +154,13 @@ func (v *video) readClip(clip *os.File, list []piece, targets []target, reels []
 		return err
 	}
 	defer func() { _ = capture.Close() }()
-	mat := gocv.NewMat()
-	defer closeMat(&mat)
+	own, err := coloursOf(v.stream)
+	if err != nil {
+		return err
+	}
+	defer own.Close()
+	read := gocv.NewMat()
+	defer closeMat(&read)
 	for range clipLength(list) {
 		ordinal := grab(capture, list)
 		if ordinal < 0 || v.packets[ordinal].hidden {
@@ -169,8 +174,12 @@ func (v *video) readClip(clip *os.File, list []piece, targets []target, reels []
 		left := v.notReached(list, targets, ordinal)
 		hit := len(left) < len(targets)
 		targets = left
-		if !hit && taker == nil || !capture.Retrieve(&mat) || !within(mat, l) {
+		if !hit && taker == nil || !capture.Retrieve(&read) || !within(read, l) {
 			continue
+		}
+		mat, err := own.of(read)
+		if err != nil {
+			return err
 		}
 		if taker != nil {
 			if err := taker.take(mat, turnOf(v.stream), l.StretchSide, out); err != nil {
