@@ -162,7 +162,7 @@ def spoken_rows(data, count):
     return np.concatenate([audio.windows(audio.decode(body), 1) for body in spread(found, count)])
 
 
-def seen_rows(data, work, weights, count):
+def seen_rows(data, work, weights, count, side=SIDE, margin=MARGIN):
     """Crops of real faces, for comparing frameworks: uint8 count×side×side×3."""
     trainer(".", "face")
     import data as faces
@@ -171,7 +171,7 @@ def seen_rows(data, work, weights, count):
     files = [i for i in faces_of(data, work)[0] if i.path.suffix not in gather.CLIPS]
     some = spread([(i.fake, i.repository, i) for i in files], 3 * count)
     found = faces.found(some, faces.YuNet(weights / faces.DETECTOR))
-    crops = [(i.fake, i.repository, faces.face_crop(pixels, own[0], SIDE, MARGIN)) for i, pixels, own in found if own]
+    crops = [(i.fake, i.repository, faces.face_crop(pixels, own[0], side, margin)) for i, pixels, own in found if own]
     return np.stack(spread(crops, count))
 
 

@@ -13,16 +13,17 @@ import numpy as np
 import onnxruntime
 import torch
 
-from convert import folder, graph, keras_reference, media
+from convert import folder, graph, keras_reference, media, opencv_reference, yunet
 from convert.published import ALL, FACES, MOTION, SPEECH
 
 ROWS = 20
+AROUND = 4  # side of what faces are looked for in, over the longer side of the face
 HEADER = """# Parity of the converted detectors
 
 Written by `make convert-parity`: {rows} real rows of each kind (windows of speech, crops of faces, stretches of clips), half of
 them genuine, of as many sources as there are. Each number is the largest difference of the logit between the framework and
 ONNX Runtime {runtime}; {tolerance:.0e} is allowed. Where the framework is PyTorch, the network is this project's own, filled with
-the published weights; README.md says how it compares with its authors' code.
+the published weights; README.md says how it compares with its authors' code. YuNet's logit is that of the surest face.
 
 | detector | framework | logits, lowest and highest | batch 1 | batch {batch} |
 |---|---|---|---|---|
@@ -70,6 +71,15 @@ def compare(published, source, rows, path):
     return Compared(published.name, name, expected, one, four)
 
 
+def compare_finder(data, weights, work):
+    """YuNet beside OpenCV, on faces and what is around them."""
+    source, rows = weights / "yunet", media.seen_rows(data, work, weights, ROWS, yunet.SIDE, AROUND)
+    runtime = yunet.to_graph(source, work / "yunet.onnx")
+    expected = opencv_reference.surest(source / yunet.FILE, rows, yunet.OVERLAP)
+    one, four = (float(np.abs(yunet.surest(runtime, rows, size) - expected).max()) for size in (1, BATCH))
+    return Compared("yunet", opencv_reference.version(), expected, one, four)
+
+
 def real_rows(task, data, weights, work):
     """The rows that the detectors of a task are compared on."""
     if task == SPEECH:
@@ -77,15 +87,15 @@ def real_rows(task, data, weights, work):
     return {FACES: media.seen_rows, MOTION: media.moved_rows}[task](data, work, weights, ROWS)
 
 
-def table(data, weights, work, names=tuple(ALL)):
-    """Compares the detectors of those names, one after the other."""
+def table(data, weights, work):
+    """Compares the detectors, one after the other."""
     work.mkdir(parents=True, exist_ok=True)
     own = {}
-    for name in names:
-        published = ALL[name]
+    for name, published in ALL.items():
         if published.task not in own:
             own[published.task] = real_rows(published.task, data, weights, work)
         yield compare(published, folder.gathered(published, weights, work), own[published.task], work / f"{name}.onnx")
+    yield compare_finder(data, weights, work)
 
 
 def main():
