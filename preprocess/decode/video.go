@@ -154,13 +154,9 @@ func (v *video) readClip(clip *os.File, list []piece, targets []target, reels []
 		return err
 	}
 	defer func() { _ = capture.Close() }()
-	own, err := coloursOf(v.stream)
-	if err != nil {
-		return err
-	}
-	defer own.Close()
-	read := gocv.NewMat()
-	defer closeMat(&read)
+	defer inColoursOf(v.stream)()
+	mat := gocv.NewMat()
+	defer closeMat(&mat)
 	for range clipLength(list) {
 		ordinal := grab(capture, list)
 		if ordinal < 0 || v.packets[ordinal].hidden {
@@ -174,12 +170,8 @@ func (v *video) readClip(clip *os.File, list []piece, targets []target, reels []
 		left := v.notReached(list, targets, ordinal)
 		hit := len(left) < len(targets)
 		targets = left
-		if !hit && taker == nil || !capture.Retrieve(&read) || !within(read, l) {
+		if !hit && taker == nil || !capture.Retrieve(&mat) || !within(mat, l) {
 			continue
-		}
-		mat, err := own.of(read)
-		if err != nil {
-			return err
 		}
 		if taker != nil {
 			if err := taker.take(mat, turnOf(v.stream), l.StretchSide, out); err != nil {

@@ -3,93 +3,46 @@
 package decode
 
 /*
+#cgo pkg-config: libswscale
+#define _GNU_SOURCE
+#include <dlfcn.h>
 #include <libavformat/avformat.h>
+#include <libswscale/swscale.h>
+
+typedef struct SwsContext *(*cachedContext)(struct SwsContext *, int, int, enum AVPixelFormat, int, int,
+	enum AVPixelFormat, int, SwsFilter *, SwsFilter *, const double *);
+
+static __thread int declaredMatrix = AVCOL_SPC_UNSPECIFIED;
+
+// sws_getCachedContext stands in front of libswscale's: OpenCV before 4.13 converts by
+// BT.601 whatever the stream declares, with no option for another matrix. Threads that
+// have declared none get the library's answer.
+struct SwsContext *sws_getCachedContext(struct SwsContext *c, int w, int h, enum AVPixelFormat from, int toW, int toH,
+	enum AVPixelFormat to, int flags, SwsFilter *source, SwsFilter *target, const double *param) {
+	static cachedContext real;
+	int *table, *other, full, otherFull, brightness, contrast, saturation;
+	if (!real)
+		real = (cachedContext)dlsym(RTLD_NEXT, "sws_getCachedContext");
+	c = real ? real(c, w, h, from, toW, toH, to, flags, source, target, param) : NULL;
+	if (c && declaredMatrix != AVCOL_SPC_UNSPECIFIED && declaredMatrix != AVCOL_SPC_RGB &&
+		sws_getColorspaceDetails(c, &table, &full, &other, &otherFull, &brightness, &contrast, &saturation) >= 0)
+		sws_setColorspaceDetails(c, sws_getCoefficients(declaredMatrix), full, other, otherFull, brightness, contrast, saturation);
+	return c;
+}
+
+static void declareMatrix(AVStream *s) { declaredMatrix = s ? s->codecpar->color_space : AVCOL_SPC_UNSPECIFIED; }
 */
 import "C"
 
-import (
-	_ "embed" // a clip
-	"fmt"
-	"os"
-	"sync"
+import "runtime"
 
-	"gocv.io/x/gocv"
-	"golang.org/x/sys/unix"
-)
-
-// colours puts the colours of a video right where OpenCV has converted them by another matrix
-// than its stream declares. The zero value leaves them alone.
-type colours struct {
-	matrix gocv.Mat
-	right  gocv.Mat
-	wrong  bool
-}
-
-// coloursOf are those of a stream. The caller closes them.
-func coloursOf(s *C.AVStream) (colours, error) {
-	declared, ok := lumas[int(s.codecpar.color_space)]
-	if !ok {
-		return colours{}, nil
-	}
-	if minds, err := mindsMatrix(); minds || err != nil {
-		return colours{}, err
-	}
-	c := colours{matrix: gocv.NewMatWithSize(3, 3, gocv.MatTypeCV64F), right: gocv.NewMat(), wrong: true}
-	for row, values := range declared.inPlaceOf(undeclared) {
-		for column, value := range values {
-			c.matrix.SetDoubleAt(row, column, value)
-		}
-	}
-	return c, nil
-}
-
-// Close frees the pictures that were returned, too.
-func (c *colours) Close() {
-	if c.wrong {
-		closeMat(&c.matrix)
-		closeMat(&c.right)
+// inColoursOf has pictures that this goroutine has OpenCV retrieve converted by the
+// matrix that a stream declares, until the function that it returns is called.
+func inColoursOf(s *C.AVStream) (done func()) {
+	runtime.LockOSThread()
+	C.declareMatrix(s)
+	return func() {
+		C.declareMatrix(nil)
+		runtime.UnlockOSThread()
 	}
 }
-
-// of is a picture in its colours: mat itself, or one that holds until the next call. What
-// the wrong matrix has cut off at black or full stays so.
-func (c *colours) of(mat gocv.Mat) (gocv.Mat, error) {
-	if !c.wrong {
-		return mat, nil
-	}
-	if err := gocv.Transform(mat, &c.right, c.matrix); err != nil {
-		return gocv.Mat{}, fmt.Errorf("correct colours: %w", err)
-	}
-	return c.right, nil
-}
-
-// greenClip is a picture in H.264, all of it of red 30, green 180 and blue 60, which declares
-// BT.709. By BT.601 its green would come out as 202. testdata/make.py makes it.
-//
-//go:embed bt709.mkv
-var greenClip []byte
-
-// mindsMatrix says whether this OpenCV converts by the matrix that a stream declares, by
-// having it do so: versions before 4.13 do not, and whether later ones do may rest with FFmpeg.
-var mindsMatrix = sync.OnceValues(func() (bool, error) {
-	fd, err := unix.MemfdCreate("green", unix.MFD_CLOEXEC)
-	if err != nil {
-		return false, fmt.Errorf("make clip: %w", err)
-	}
-	clip := os.NewFile(uintptr(fd), "green")
-	defer func() { _ = clip.Close() }()
-	if _, err := clip.Write(greenClip); err != nil {
-		return false, fmt.Errorf("make clip: %w", err)
-	}
-	capture, err := openClip(clip)
-	if err != nil {
-		return false, fmt.Errorf("see how OpenCV converts colours: %v", err) //nolint:errorlint // the file is not to blame
-	}
-	defer func() { _ = capture.Close() }()
-	mat := gocv.NewMat()
-	defer closeMat(&mat)
-	if !capture.Read(&mat) || mat.Empty() {
-		return false, fmt.Errorf("see how OpenCV converts colours: it reads no picture of H.264")
-	}
-	return mat.GetVecbAt(0, 0)[1] < (180+202)/2, nil
-})

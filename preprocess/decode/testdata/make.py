@@ -115,14 +115,6 @@ def avif():
     os.remove("half.tmp.png")
 
 
-def green():
-    """The clip by which the decoder sees whether OpenCV minds the declared matrix; no words of the encoder's."""
-    subprocess.run(["ffmpeg", "-v", "error", "-y", "-f", "lavfi",
-                    "-i", "color=c=0x1EB43C:s=64x64:r=10:d=0.1,format=gbrp,scale=out_color_matrix=bt709:out_range=tv,format=yuv420p",
-                    "-c:v", "libx264", "-preset", "veryfast", "-colorspace", "bt709", "-bsf:v", "filter_units=remove_types=6",
-                    "-fflags", "+bitexact", "-flags:v", "+bitexact", "../bt709.mkv"], check=True)
-
-
 def webp():
     """Three whole frames, red, green and blue; and two that are half transparent."""
     frames = [Image.new("RGBA", (W, H), c + (255,)) for c in (RED, GREEN, BLUE)]
@@ -151,6 +143,5 @@ if __name__ == "__main__":
     orientations()
     heic()
     avif()
-    green()
     webp()
     tiff()
