@@ -53,8 +53,8 @@ func halve(out, upper, lower []byte) {
 // everyOther is every other byte of a word: added up, each has 16 bits of its own.
 const everyOther = 0x00ff00ff00ff00ff
 
-// third writes the means of blocks of 3×3, which most overviews are of, from nine bytes of
-// each of three rows: of a pixel's red, 0 and 6 are even ones and 3 is an odd one.
+// third writes the means of blocks of 3×3, as the overview of 720 lines has them, from nine
+// bytes of each of three rows: of a pixel's red, 0 and 6 are even ones and 3 is an odd one.
 func third(out, a, b, c []byte) {
 	for len(out) >= 3 && len(a) >= 9 && len(b) >= 9 && len(c) >= 9 {
 		u, v, w := binary.LittleEndian.Uint64(a), binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(c)
