@@ -98,18 +98,18 @@ def boxes(outputs):
 def filled(pixels):
     """The upper left part of N×H×W×3 that holds all there is but grey.
 
-    Looks at every STEP-th pixel: enough for edges of pictures, and a tenth of the work. At the edge of that part there
+    Looks at every STEP-th line: enough for edges of pictures, as every cut begins with one. At the edge of that part there
     is nothing where there was grey, which moves logits by up to 0.5: the service batches pictures of one extent only.
     """
-    down = (pixels[:, :, ::STEP].float() - GREY).abs().amax((0, 2, 3))
-    across = (pixels[:, ::STEP].float() - GREY).abs().amax((0, 1, 3))
-    height, width = (whole(used) for used in (down, across))
+    lines = (pixels.flatten(2)[:, ::STEP].float() - GREY).abs()
+    down, across = lines.amax((0, 2)), lines.amax((0, 1)).reshape(-1, 3).amax(1)
+    height, width = whole(down, STEP), whole(across, 1)
     return pixels[:, :height, :width]
 
 
-def whole(used):
-    """Up to where numbers are above 0, in whole cuts; one holds more than ROWS cells."""
-    last = ((used > 0).float() * torch.arange(1.0, used.shape[0] + 1)).amax()
+def whole(used, step):
+    """Up to where numbers are above 0, of which one stands for so many, in whole cuts; one holds more than ROWS cells."""
+    last = ((used > 0).float() * (torch.arange(used.shape[0]) * step + 1.0)).amax()
     return ((last / CUT).ceil() * CUT).clamp(min=CUT).long()
 
 

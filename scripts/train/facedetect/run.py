@@ -19,7 +19,7 @@ from network import Network
 from vision import card, export, gather
 from vision.folds import folds, inside, repositories
 
-NAME, VERSION, TASK = "deepfaked-face-detection", "0.2.0", "face-detection"
+NAME, VERSION, TASK = "deepfaked-face-detection", "0.2.1", "face-detection"
 DESCRIPTION = "Finds faces: YuNet with its costliest stage at half the side and without its finest stride, trained to answer " \
     "as YuNet does in every cell of photographs, portraits and generated pictures. Judges nothing."
 START = "YuNet, yunet_n of ShiqiYu/libfacedetection.train at 0047ac24afb1 (Apache-2.0, Copyright 2022 Shiqi Yu and 2018-2022 " \

@@ -166,4 +166,5 @@ class Spectrum(nn.Module):
     def forward(self, x):
         f = frames(x, 400, 160)
         left, right = f[:, :, :200], f[:, :, 200:].flip(2)
-        return torch.matmul(left + right, self.even) ** 2 + torch.matmul(left - right, self.odd) ** 2
+        even, odd = torch.matmul(left + right, self.even), torch.matmul(left - right, self.odd)
+        return even * even + odd * odd

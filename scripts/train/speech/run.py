@@ -27,7 +27,7 @@ from model import Detector, Features
 
 import reliability  # by the path that calibrate adds
 
-VERSION = "0.7.0"
+VERSION = "0.7.1"
 SEED = 7
 
 

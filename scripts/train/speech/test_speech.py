@@ -283,6 +283,25 @@ class Moments(unittest.TestCase):
         self.assertAlmostEqual(kurtosis, 9, delta=0.7)
 
 
+class Tones(unittest.TestCase):
+    """The fine structure of the spectrum, whose sorting and sums neighbours share."""
+
+    def test_medians_are_those_of_a_sort(self):
+        for scale, rows in ((1, 3), (0.25, 2)):  # with few values that are alike, and with many
+            z = torch.from_numpy(np.random.RandomState(0).normal(0, 1, (rows, 2048)).astype(np.float32))
+            z = z if scale == 1 else (z / scale).round() * scale
+            padded = np.pad(z.numpy(), ((0, 0), (15, 15)), mode="edge")
+            want = np.median(np.lib.stride_tricks.sliding_window_view(padded, 31, axis=1), axis=2)
+            np.testing.assert_array_equal(texture.Tonal.median(z), want)
+
+    def test_autocorrelation_is_the_plain_one(self):
+        z = np.cumsum(np.random.RandomState(1).normal(0, 1, (3, 2048)), axis=1)
+        z -= z.mean(1, keepdims=True)
+        r = np.stack([(z[:, : 2048 - lag] * z[:, lag:]).sum(1) / (z * z).sum(1) for lag in texture.LAGS], axis=1)
+        got = texture.Tonal.comb(torch.from_numpy(z.astype(np.float32)))
+        np.testing.assert_allclose(got, r.reshape(3, -1, 3).max(2), atol=1e-5)
+
+
 class Collection(unittest.TestCase):
     """What comes in of a folder that the gathering has filled."""
 

@@ -19,6 +19,20 @@ def moments(v, dim):
     return s, ((z2 * z).mean(dim) / s ** 3).clamp(-6, 6), ((z2 * z2).mean(dim) / s ** 4).clamp(0, 20)
 
 
+def merged(a, b):
+    """[N, M, K] twice, ascending in M, a power of two -> [N, 2M, K] ascending (bitonic merging; Batcher, *Sorting
+    networks and their applications*, 1968)."""
+    size, width, b = int(a.shape[1]), int(a.shape[2]), b.flip(1)
+    out = torch.cat([torch.minimum(a, b), torch.maximum(a, b)], 1)
+    half = size // 2
+    while half:
+        pairs = out.reshape(-1, size // half, 2, half, width)
+        low, high = pairs[:, :, :1], pairs[:, :, 1:]
+        out = torch.cat([torch.minimum(low, high), torch.maximum(low, high)], 2)
+        half //= 2
+    return out.reshape(-1, 2 * size, width)
+
+
 class Dynamics(nn.Module):
     """Steps of the log spectrum in 6 ms windows every 2 ms, and its modulation."""
 
@@ -94,15 +108,24 @@ class Tonal(nn.Module):
 
     @staticmethod
     def median(z):
-        """Running median over 31 of 2,048 bins, the ends repeated."""
+        """Running median over 31 of 2,048 bins, the ends repeated: from the sorted 16 bins that begin 15 below
+        and at each, which hold the bin in the middle twice. Neighbours share all steps of sorting but the last."""
         ends = [z[:, k:k + 1].expand(-1, 15) for k in (0, 2047)]
-        near = frames(torch.cat([ends[0], z, ends[1]], 1), 31, 1)
-        return torch.topk(near, 16, dim=2, sorted=False)[0].amin(2)
+        runs = torch.cat([ends[0], z, ends[1]], 1).unsqueeze(1)
+        for size in (1, 2, 4, 8):
+            runs = merged(runs[:, :, :-size], runs[:, :, size:])
+        below, above = runs[:, :, :-15], runs[:, :, 15:].flip(1)
+        lower, upper = torch.minimum(below, above).amax(1), torch.maximum(below, above).amin(1)
+        return torch.where(z <= lower, upper, lower)
 
     @staticmethod
     def comb(z):
-        """Autocorrelation near the lags that upsampling by whole factors leaves."""
+        """Autocorrelation near the lags that upsampling by whole factors leaves: sums of the diagonals of the
+        products of blocks of 64 bins with what begins where they do."""
         z = z - z.mean(1, keepdim=True)
-        r = torch.stack([(z[:, :2048 - lag] * z[:, lag:]).sum(1) for lag in LAGS], dim=1)
-        r = r / ((z * z).sum(1, keepdim=True) + 1e-9)
+        blocks = torch.cat([z, torch.zeros_like(z[:, :128])], 1).reshape(-1, 34, 64)
+        ahead = torch.cat([blocks[:, :32], blocks[:, 1:33], blocks[:, 2:, :1]], 2)
+        r = torch.matmul(blocks[:, :32].transpose(1, 2), ahead)  # [N, 64, 129]
+        r = nn.functional.pad(r.reshape(-1, 64 * 129), (0, 64)).reshape(-1, 64, 130)  # a lag to a column
+        r = r.sum(1)[:, LAGS] / ((z * z).sum(1, keepdim=True) + 1e-9)
         return r.reshape(-1, len(LAGS) // 3, 3).amax(2)
