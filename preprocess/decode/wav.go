@@ -35,7 +35,8 @@ func decodeWAV(src Source, out *Arena) (Found, error) {
 	return Found{Kind: preprocess.Audio, Format: "WAV", Duration: length}, s.Windows(out, src.Limits)
 }
 
-// readWAV reads the whole file, unless its samples can be judged as they are.
+// readWAV reads the whole file, unless its samples can be judged as they are. Nothing is told
+// early of those: they are all there at once.
 func (s *sound) readWAV(src Source, info wavSound) error {
 	if !info.judged() {
 		return s.resampleWAV(src, info)
@@ -45,7 +46,7 @@ func (s *sound) readWAV(src Source, info wavSound) error {
 		return err
 	}
 	s.stored, s.n = &stored{data: data}, int(info.Frames)
-	return s.tell()
+	return nil
 }
 
 // resampleWAV resamples the whole file block by block.
