@@ -9,8 +9,8 @@ import (
 	"deepfaked/preprocess"
 )
 
-// hearing judges the sound of one file, window by window, while the rest of the
-// file is still being decoded.
+// hearing judges the sound of one file as its windows come, where it can while the
+// rest of the file is still being decoded.
 type hearing struct {
 	detector *Detector
 	req      Request

@@ -15,11 +15,8 @@ import (
 	"deepfaked/preprocess"
 )
 
-// silence is a WAV file of 16 kHz.
-func silence(d time.Duration) []byte { return silenceAt(16_000, d) }
-
-// silenceAt is a WAV file of silence, one channel of 16 bits, at a rate.
-func silenceAt(rate uint32, d time.Duration) []byte {
+// silence is a WAV file of one channel and 16 bits.
+func silence(rate uint32, d time.Duration) []byte {
 	n := uint32(d.Seconds()*float64(rate)) * 2
 	b := []byte("RIFF")
 	b = binary.LittleEndian.AppendUint32(b, 36+n)
@@ -65,7 +62,7 @@ func (n *notes) sorted() []string {
 func TestWindowsAreToldOf(t *testing.T) {
 	t.Parallel()
 	pool, heard := newPool(t, poolOptions(t, "early-sound")), &notes{}
-	data := silence(time.Second)
+	data := silence(16_000, time.Second)
 	media, err := pool.Decode(t.Context(), file(t, data), int64(len(data)), "", heard.listen)
 	if err != nil {
 		t.Fatal(err)
@@ -93,7 +90,7 @@ func TestTheLastWindowToldOfHolds(t *testing.T) {
 	slow := make(chan struct{})
 	pool, heard := newPool(t, poolOptions(t, "early-other")), &notes{slow: slow}
 	time.AfterFunc(100*time.Millisecond, func() { close(slow) })
-	data := silence(time.Second)
+	data := silence(16_000, time.Second)
 	media, err := pool.Decode(t.Context(), file(t, data), int64(len(data)), "", heard.listen)
 	if err != nil {
 		t.Fatal(err)
@@ -116,7 +113,7 @@ func TestEarlyLies(t *testing.T) {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
 			pool, heard := newPool(t, poolOptions(t, mode)), &notes{}
-			data := silence(time.Second)
+			data := silence(16_000, time.Second)
 			_, err := pool.Decode(t.Context(), file(t, data), int64(len(data)), "", heard.listen)
 			fault(t, err, preprocess.UnsupportedMediaType, "could not be decoded safely")
 			if got := heard.sorted(); len(got) == 0 || slices.Contains(got, "a mixture") {
@@ -131,7 +128,7 @@ func TestEarlyLies(t *testing.T) {
 func TestNobodyListensAfterDecode(t *testing.T) {
 	t.Parallel()
 	pool := newPool(t, poolOptions(t, "early-crash"))
-	data := silence(time.Second)
+	data := silence(16_000, time.Second)
 	var began, ended atomic.Int64
 	_, err := pool.Decode(t.Context(), file(t, data), int64(len(data)), "", func(ctx context.Context, _ int, w []preprocess.Window) {
 		began.Add(1)
@@ -162,7 +159,7 @@ func TestSoundIsToldOfEarly(t *testing.T) {
 			pool := newPool(t, poolOptions(t, "decode"))
 			var mu sync.Mutex
 			told := map[int]int{}
-			data := silenceAt(rate, 20*time.Second)
+			data := silence(rate, 20*time.Second)
 			media, err := pool.Decode(t.Context(), file(t, data), int64(len(data)), "", func(_ context.Context, from int, w []preprocess.Window) {
 				mu.Lock()
 				defer mu.Unlock()

@@ -35,8 +35,8 @@ func decodeWAV(src Source, out *Arena) (Found, error) {
 	return Found{Kind: preprocess.Audio, Format: "WAV", Duration: length}, s.Windows(out, src.Limits)
 }
 
-// readWAV reads the whole file, unless its samples can be judged as they are. Nothing is told
-// early of those: they are all there at once.
+// readWAV reads the whole file, unless its samples can be judged as they are. Of those nothing
+// is told early: they are there at once, and to tell of each window costs more than it gains.
 func (s *sound) readWAV(src Source, info wavSound) error {
 	if !info.judged() {
 		return s.resampleWAV(src, info)

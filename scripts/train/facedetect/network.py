@@ -6,7 +6,7 @@ import torch.nn.functional as F
 
 STRIDES = (16, 32)
 ROWS = 64
-GREY, STEP = 128, 8  # what is left over of the input; every how many-th pixel tells so
+GREY, STEP = 128, 8  # what is left over of the input; every how many-th line tells so
 CUT = 128  # pixels, the steps in which that is left out
 BELOW = 30.0  # by which a cell's logit is lowered that a neighbour exceeds
 FARTHEST = 4.0  # of an extent, in powers of e times the stride
@@ -98,8 +98,9 @@ def boxes(outputs):
 def filled(pixels):
     """The upper left part of N×H×W×3 that holds all there is but grey.
 
-    Looks at every STEP-th line: enough for edges of pictures, as every cut begins with one. At the edge of that part there
-    is nothing where there was grey, which moves logits by up to 0.5: the service batches pictures of one extent only.
+    Looks at every STEP-th line, which is enough for edges of pictures, as every cut begins with one: only where that
+    one is plain grey, and fewer than STEP lines follow, are these lost. At the edge of that part there is nothing where
+    there was grey, which moves logits by up to 0.5: the service batches pictures of one extent only.
     """
     lines = (pixels.flatten(2)[:, ::STEP].float() - GREY).abs()
     down, across = lines.amax((0, 2)), lines.amax((0, 1)).reshape(-1, 3).amax(1)
@@ -108,7 +109,7 @@ def filled(pixels):
 
 
 def whole(used, step):
-    """Up to where numbers are above 0, of which one stands for so many, in whole cuts; one holds more than ROWS cells."""
+    """The pixels up to the last number above 0, of numbers step pixels apart, in whole cuts; a cut holds more than ROWS cells."""
     last = ((used > 0).float() * (torch.arange(used.shape[0]) * step + 1.0)).amax()
     return ((last / CUT).ceil() * CUT).clamp(min=CUT).long()
 

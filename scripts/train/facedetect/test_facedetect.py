@@ -66,7 +66,8 @@ class Served(unittest.TestCase):
 
     def test_grey_is_not_searched(self):
         """What the picture leaves over of the input is cut off, whatever else is in the batch."""
-        for sizes, wanted in ((((224, 224),), (256, 256)), (((360, 640),), (384, 640)), (((100, 300), (400, 90)), (512, 384)), (((20, 9),), (128, 128))):
+        for sizes, wanted in ((((224, 224),), (256, 256)), (((360, 640),), (384, 640)), (((100, 300), (400, 90)), (512, 384)), (((20, 9),), (128, 128)),
+                              (((128, 128),), (128, 128)), (((129, 128),), (256, 128)), (((128, 129),), (128, 256)), (((513, 1),), (640, 128))):
             rows = np.full((len(sizes), 640, 640, 3), network.GREY, np.uint8)
             for row, (height, width) in zip(rows, sizes):
                 row[:height, :width] = noise(height, width)

@@ -284,7 +284,7 @@ class Moments(unittest.TestCase):
 
 
 class Tones(unittest.TestCase):
-    """The fine structure of the spectrum, whose sorting and sums neighbours share."""
+    """The fine structure of the spectrum: medians by shared sorting, autocorrelations by one product of matrices."""
 
     def test_medians_are_those_of_a_sort(self):
         for scale, rows in ((1, 3), (0.25, 2)):  # with few values that are alike, and with many

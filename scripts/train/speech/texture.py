@@ -109,7 +109,8 @@ class Tonal(nn.Module):
     @staticmethod
     def median(z):
         """Running median over 31 of 2,048 bins, the ends repeated: from the sorted 16 bins that begin 15 below
-        and at each, which hold the bin in the middle twice. Neighbours share all steps of sorting but the last."""
+        and at each, which hold the bin in the middle twice: of these 32 it is the 17th where that bin is among the
+        lower 16, else the 16th. Neighbours share all steps of sorting but the last."""
         ends = [z[:, k:k + 1].expand(-1, 15) for k in (0, 2047)]
         runs = torch.cat([ends[0], z, ends[1]], 1).unsqueeze(1)
         for size in (1, 2, 4, 8):
@@ -120,12 +121,12 @@ class Tonal(nn.Module):
 
     @staticmethod
     def comb(z):
-        """Autocorrelation near the lags that upsampling by whole factors leaves: sums of the diagonals of the
-        products of blocks of 64 bins with what begins where they do."""
+        """Autocorrelation near the lags that upsampling by whole factors leaves: each block of 64 bins times
+        the 129 that begin with it, summed over the blocks; a lag is a diagonal of that."""
         z = z - z.mean(1, keepdim=True)
         blocks = torch.cat([z, torch.zeros_like(z[:, :128])], 1).reshape(-1, 34, 64)
         ahead = torch.cat([blocks[:, :32], blocks[:, 1:33], blocks[:, 2:, :1]], 2)
         r = torch.matmul(blocks[:, :32].transpose(1, 2), ahead)  # [N, 64, 129]
-        r = nn.functional.pad(r.reshape(-1, 64 * 129), (0, 64)).reshape(-1, 64, 130)  # a lag to a column
+        r = nn.functional.pad(r.reshape(-1, 64 * 129), (0, 64)).reshape(-1, 64, 130)  # a lag to a column, whole up to 65
         r = r.sum(1)[:, LAGS] / ((z * z).sum(1, keepdim=True) + 1e-9)
         return r.reshape(-1, len(LAGS) // 3, 3).amax(2)
