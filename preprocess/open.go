@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"unsafe"
 
 	"deepfaked/internal/sandbox"
 )
@@ -71,10 +70,4 @@ func mapRest(reply *DecodeReply, heard int, output *os.File) ([]byte, error) {
 		return nil, fmt.Errorf("measure the output: %w", err)
 	}
 	return sandbox.Map(output, 0, int(info.Size()))
-}
-
-// samplesOf are n samples at the start of mapped, which is the start of a page and
-// so aligned.
-func samplesOf(mapped []byte, n int) []float32 {
-	return unsafe.Slice((*float32)(unsafe.Pointer(&mapped[0])), n)
 }

@@ -217,16 +217,6 @@ func printable(s string) bool {
 	return true
 }
 
-// sound says whether every sample is a number in [-1, 1].
-func sound(samples []float32) bool {
-	for _, s := range samples {
-		if !(s >= -1 && s <= 1) { // false for NaN, too
-			return false
-		}
-	}
-	return true
-}
-
 // undecodable is the answer to a file that is what it seems but damaged.
 func undecodable(format Format, cause error) *Error {
 	return &Error{
