@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strings"
 	"text/tabwriter"
 
 	"deepfaked/models"
@@ -47,20 +48,24 @@ func size(e catalogue.Entry) string {
 
 // measuredHere is a sentence more, where there is something to tell.
 func measuredHere(e catalogue.Entry) string {
-	if e.Measured == nil {
+	if len(e.Measured) == 0 {
 		return ""
 	}
-	return " Measured by this project: " + skill(*e.Measured) + "."
+	return " Measured by this project: " + skill(e.Measured) + "."
 }
 
 // skill tells what was measured, and on what: authors' figures, on media like those that
 // they trained on, promise far more.
-func skill(m models.Measurement) string {
-	text := fmt.Sprintf("AUC %.2f [%.2f, %.2f] on %d genuine and %d fake %s", m.AUC, m.AUCInterval[0], m.AUCInterval[1], m.Real, m.Fake, m.Set)
-	if m.AUCInterval[0] <= 0.5 {
-		text += "; no skill was shown there"
+func skill(measured []models.Measurement) string {
+	var told []string
+	for _, m := range measured {
+		text := fmt.Sprintf("AUC %.2f [%.2f, %.2f] on %d genuine and %d fake %s", m.AUC, m.AUCInterval[0], m.AUCInterval[1], m.Real, m.Fake, m.Set)
+		if m.AUCInterval[0] <= 0.5 {
+			text += "; no skill was shown there"
+		}
+		told = append(told, text)
 	}
-	return text
+	return strings.Join(told, "; ")
 }
 
 // describe shows what one should know before one takes a model.
@@ -69,8 +74,8 @@ func describe(w io.Writer, e catalogue.Entry) {
 	for _, f := range e.Figures {
 		_, _ = fmt.Fprintf(w, "  its authors state: %s (%s)\n", f.Text, f.Source)
 	}
-	if e.Measured != nil {
-		_, _ = fmt.Fprintf(w, "  measured by this project: %s\n", skill(*e.Measured))
+	if len(e.Measured) > 0 {
+		_, _ = fmt.Fprintf(w, "  measured by this project: %s\n", skill(e.Measured))
 	}
 	if e.Warning != "" {
 		_, _ = fmt.Fprintf(w, "  note: %s\n", e.Warning)

@@ -269,7 +269,7 @@ func TestDescribeTellsOurFigures(t *testing.T) {
 	require.NoError(t, err)
 	for name, want := range map[string]string{
 		"aasist-l": "\n  measured by this project: AUC 0.60 [0.51, 0.69] on 89 genuine and 135 fake recordings of the training archives, none of them held out\n",
-		"meso4-df": "fake faces of the training archives, none of them held out; no skill was shown there\n",
+		"meso4-df": "fake clips of gathered repositories and of the training archives, none of them held out; no skill was shown there\n",
 	} {
 		entry, err := catalogue.Find(all, name)
 		require.NoError(t, err)

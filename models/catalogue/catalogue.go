@@ -20,15 +20,15 @@ type Entry struct {
 	Task        models.Task `json:"task"` // one of models, or one that this version has no use for
 	Description string      `json:"description"`
 	Figures     []Figure    `json:"figures"` // its authors', not ours
-	// Measured is the first of the measurements that the card of its conversion has: ours,
-	// on clean media. It is nil where nobody here has measured it.
-	Measured *models.Measurement `json:"measured,omitempty"`
-	Warning  string              `json:"warning,omitempty"`  // what one should know before one uses it
-	Untested bool                `json:"untested,omitempty"` // nobody who wrote this entry has run it
-	Licence  Licence             `json:"licence"`            // of the weights
-	Convert  string              `json:"convert,omitempty"`  // name of the conversion that makes a model folder of the files
-	Adapt    *Adaptation         `json:"adapt,omitempty"`    // of what is published as ONNX; instead of a conversion
-	Files    []File              `json:"files"`
+	// Measured are the measurements on clean media that the card of its conversion has: ours,
+	// of each medium. There are none where nobody here has measured it.
+	Measured []models.Measurement `json:"measured,omitempty"`
+	Warning  string               `json:"warning,omitempty"`  // what one should know before one uses it
+	Untested bool                 `json:"untested,omitempty"` // nobody who wrote this entry has run it
+	Licence  Licence              `json:"licence"`            // of the weights
+	Convert  string               `json:"convert,omitempty"`  // name of the conversion that makes a model folder of the files
+	Adapt    *Adaptation          `json:"adapt,omitempty"`    // of what is published as ONNX; instead of a conversion
+	Files    []File               `json:"files"`
 }
 
 // Figure is what the authors state.

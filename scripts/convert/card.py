@@ -6,20 +6,21 @@ from convert import weights
 
 VERSION = "1"
 GOLDEN_TOLERANCE = 1e-3
-LEVELS = ("strict", "balanced", "sensitive")
 
 
 def skill(facts):
-    """One sentence on what was measured, and a warning where that is little."""
-    first = facts["measured"][0]
-    low, high = first["auc_interval"]
-    text = (
-        f"Measured by us on {first['real']} genuine and {first['fake']} fake items of other sources: AUC {first['auc']:.2f} "
-        f"[{low:.2f}, {high:.2f}]; at its authors' threshold {facts['genuine_called_fake']:.0%} of the genuine come out fake."
-    )
-    if low <= 0.5:
+    """What was measured of clean media in a sentence, and a warning where that is little."""
+    clean = [m for m in facts["measured"] if m["condition"] == "clean"]
+    text = f"Measured by us on other sources: {'; '.join(map(found, clean))}; at its authors' threshold {facts['genuine_called_fake']:.0%} of the genuine come out fake."
+    if all(m["auc_interval"][0] <= 0.5 for m in clean):
         return text + " No skill was shown there: don't rely on it."
     return text + " A second opinion, not to be used alone."
+
+
+def found(measured):
+    """One row of figures in words."""
+    (low, high), kind = measured["auc_interval"], measured["set"].split(" of ")[0]
+    return f"AUC {measured['auc']:.2f} [{low:.2f}, {high:.2f}] on {measured['real']} genuine and {measured['fake']} fake {kind}"
 
 
 def write(published, facts, folder, golden):
@@ -37,7 +38,8 @@ def write(published, facts, folder, golden):
         "output": {"name": "logit", "type": "float32", "shape": [-1]},
         "preprocessing": published.preprocessing,
         "calibration": facts["calibration"],
-        "operating_points": {level: facts["operating_points"][level] for level in LEVELS},
+        "operating_points": facts["operating_points"],
+        **{name: facts[name] for name in ("operating_points_by_medium",) if name in facts},
         "measured": facts["measured"],
         "training": {
             "recipe": "scripts/convert", "seed": 0, "cpu_minutes": 0,

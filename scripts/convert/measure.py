@@ -2,8 +2,8 @@
 
 Judges the recordings, faces or clips of the archives, but those that are held
 out or from the detector's own repository, and keeps figures, calibration and
-operating points in measured.json. The archives hold few clips: --more takes
-those that the training scripts gathered.
+operating points in measured.json. The archives hold few faces and clips: --more
+takes those that the training scripts gathered.
 """
 
 import argparse
@@ -17,9 +17,14 @@ import torch
 from convert import figures, folder, graph, media
 from convert.published import ALL, FACES, MOTION, SPEECH
 
-SET = "{} of the training archives, none of them held out"
-JUDGED = {SPEECH: ("recordings", media.SPOKEN), FACES: ("faces", media.SEEN), MOTION: ("clips", media.MOVED)}
-GATHERED = "clips of gathered repositories and"
+SET = "{} of {}the training archives, none of them held out"
+GATHERED = "gathered repositories and of "
+# Of each task what the items of a medium are, the conditions that they are judged under, and a note.
+JUDGED = {
+    SPEECH: {"audio": ("recordings", media.SPOKEN, "")},
+    FACES: {"image": ("faces in pictures", media.SEEN, ""), "video": ("clips", media.MOVED, "the mean of up to four frames")},
+    MOTION: {"video": ("clips", media.MOVED, "")},
+}
 
 
 def items(task, options):
@@ -29,7 +34,7 @@ def items(task, options):
             return media.spoken(options.data)
         if task == MOTION:
             return media.moved(options.data, options.work, options.weights, options.more)
-        return media.seen(options.data, options.work, options.weights)
+        return media.seen(options.data, options.work, options.weights, options.more)
 
     return media.kept(options.work / f"{task}.pickle", make)
 
@@ -51,27 +56,51 @@ def upright(calibration):
     return {"method": "platt", "scale": 1e-3, "bias": 0.0}
 
 
-def judged(task, more):
-    """What the card calls the items of a task, and the conditions that they are judged under."""
-    kind, conditions = JUDGED[task]
-    return SET.format(GATHERED if task == MOTION and more else kind), conditions
+def measured(found, values, calibration, task, more):
+    """The rows of the card: each medium under each of its conditions."""
+    from vision import figures as trainer
+
+    rows = []
+    for medium, (kind, conditions, note) in JUDGED[task].items():
+        own = np.array([i.medium == medium for i in found])
+        part = [i for i, k in zip(found, own) if k]
+        name = SET.format(kind, GATHERED if task != SPEECH and more else "")
+        for scores, condition in zip(values[own].T, conditions):
+            rows.append(trainer.measure([i.fake for i in part], scores, [i.repository for i in part], name, condition, note, calibration))
+    return rows
 
 
-def facts(found, values, dropped, kind, conditions):
-    """Everything the card says about figures."""
+def lines(found, values, calibration, task):
+    """The operating points of all items, and of each medium where there are several."""
+    from vision import figures as trainer
+
+    parts = {trainer.ANY: np.full(len(found), True)}
+    if len(JUDGED[task]) > 1:
+        parts |= {medium: np.array([i.medium == medium for i in found]) for medium in JUDGED[task]}
+    points = {}
+    for medium, own in parts.items():
+        part, scores = [i for i, k in zip(found, own) if k], values[own]
+        facts = ([i.fake for i in part], [i.repository for i in part], list(range(len(part))))
+        labels, repositories, files = (np.tile(fact, scores.shape[1]) for fact in facts)
+        points[medium] = trainer.operating_points(labels, trainer.probability(calibration, scores.T.ravel()), repositories, files)
+    return points
+
+
+def facts(found, values, dropped, task, more=None):
+    """Everything the card says about figures; values is N×conditions."""
     media.trainer(".")
     from vision import figures as trainer
 
-    fake, repository = [i.fake for i in found], [i.repository for i in found]
-    both = fake * len(conditions), values.T.ravel(), repository * len(conditions)
-    calibration = upright(trainer.calibrate(*both))
-    genuine = np.array(fake) == 0
+    fake, repository = np.array([i.fake for i in found]), [i.repository for i in found]
+    calibration = upright(trainer.calibrate(np.tile(fake, values.shape[1]), values.T.ravel(), repository * values.shape[1]))
+    calibration["limits"] = trainer.limits(fake, values, repository, calibration)
+    points = lines(found, values, calibration, task)
     return {
-        "measured": [trainer.measure(fake, values[:, k], repository, kind, name) for k, name in enumerate(conditions)],
-        "genuine_called_fake": round(float((values[genuine, 0] >= 0).mean()), 3),
-        "fakes_called_fake": round(float((values[~genuine, 0] >= 0).mean()), 3),
+        "measured": measured(found, values, calibration, task, more),
+        "genuine_called_fake": round(float((values[fake == 0, 0] >= 0).mean()), 3),
+        "fakes_called_fake": round(float((values[fake == 1, 0] >= 0).mean()), 3),
         "calibration": calibration,
-        "operating_points": trainer.operating_points(both[0], trainer.probability(calibration, both[1]), both[2], list(range(len(found))) * len(conditions)),
+        **(trainer.on_card(points) if len(points) > 1 else {"operating_points": points[trainer.ANY]}),
         "held_out_dropped": dropped,
     }
 
@@ -82,7 +111,7 @@ def arguments():
     parser.add_argument("--data", required=True, type=Path, help="folder of the archives and held-out.sha256")
     parser.add_argument("--weights", required=True, type=Path, help="folder of the published weights")
     parser.add_argument("--work", required=True, type=Path, help="folder for what is made on the way, which is never committed")
-    parser.add_argument("--more", type=Path, help="folder of the clips that scripts/train/gather left")
+    parser.add_argument("--more", type=Path, help="folder of the faces and clips that scripts/train/gather left")
     parser.add_argument("--every", type=int, default=1, metavar="N", help="judge only every N-th item, where time is short")
     parser.add_argument("names", nargs="*", default=list(ALL), help="detectors; all of them if none is named")
     return parser.parse_args()
@@ -100,7 +129,7 @@ def main():
         _, runtime = folder.to_graph(published, source, options.work / f"{name}.onnx")
         found = [item for item in found[:: options.every] if item.repository != published.origin.split()[0]]
         values = media.kept(options.work / f"{name}.scores", lambda: scores(runtime, found))
-        own = {"files": figures.sums(published, source), **facts(found, values, dropped, *judged(published.task, options.more))}
+        own = {"files": figures.sums(published, source), **facts(found, values, dropped, published.task, options.more)}
         figures.FILE.write_text(json.dumps(figures.kept() | {name: own}, indent=2) + "\n")
         print(json.dumps(own["measured"] + [own["genuine_called_fake"], own["calibration"]]), flush=True)
 

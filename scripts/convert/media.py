@@ -5,6 +5,7 @@ import pickle
 import sys
 import tempfile
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 
 import numpy as np
@@ -22,11 +23,12 @@ MOVED = ("clean", "H.264 CRF 32 at no more than 768 pixels")
 
 @dataclass
 class Item:
-    """One recording or one face."""
+    """One recording, the largest face of a picture, or a clip with a face."""
 
     fake: int
     repository: str
     rows: list  # one array of rows for each condition
+    medium: str  # image, audio or video
 
 
 def trainer(*folders):
@@ -67,7 +69,7 @@ def spoken(data):
     sounds = [clip["sound"] for clip in clips]
     coded = [sound for i in range(0, len(sounds), 50) for sound in audio.through_codec(sounds[i : i + 50], "mp3-64")]
     rows = [[audio.windows(sound, WINDOWS) for sound in pair] for pair in zip(sounds, coded)]
-    return [Item(c["label"], c["repository"], r) for c, r in zip(clips, rows)], dropped
+    return [Item(c["label"], c["repository"], r, "audio") for c, r in zip(clips, rows)], dropped
 
 
 def faces_of(data, work):
@@ -82,16 +84,33 @@ def faces_of(data, work):
     return gather.ranked(files), dropped
 
 
-def seen(data, work, weights):
-    """The faces of the archives, -> items, files dropped as held out."""
+def seen(data, work, weights, more=None):
+    """The faces of pictures and of clips, those gathered included, -> items, files dropped as held out."""
     trainer(".", "face")
     import data as faces
+    from vision import gather
 
-    files, dropped = faces_of(data, work)
-    found = faces.found([i for i in files if i.rank < faces.MOST], faces.YuNet(weights / faces.DETECTOR))
-    crop = lambda pixels, face: faces.face_crop(pixels, face, SIDE, MARGIN)[None]
-    rows = lambda i, pixels, face: [crop(*c) for c in faces.conditions(pixels, i.lossy, face)]
-    return [Item(i.fake, i.repository, rows(i, pixels, own[0])) for i, pixels, own in found if own], dropped
+    files, dropped = faces.listed(data, work, more)
+    detector = faces.YuNet(weights / faces.DETECTOR)
+    found = faces.found([i for i in files if i.label.startswith("face")], detector)
+    items = [item_of([f for f in frames if f[2]], detector) for _, frames in groupby(found, lambda f: f[0].path)]
+    return [i for i in items if i], dropped + sum(gather.held_out(more, medium) for medium in ("image", "face") if more)
+
+
+def item_of(frames, detector):
+    """A picture, or a clip by its frames, each with its faces, as an item; None where too few faces are found."""
+    import clips
+    import data as faces
+
+    crop = lambda pixels, face: faces.face_crop(pixels, face, SIDE, MARGIN)
+    one, pixels, own = frames[0] if frames else (None, None, None)
+    if one and not one.clip:
+        rows = [crop(*c)[None] for c in faces.conditions(pixels, one.lossy, own[0])]
+        return Item(one.fake, one.repository, rows, "image")
+    if len(frames) < clips.LEAST:
+        return None
+    rows = [np.stack([crop(pixels, own[0]) for _, pixels, own in frames]), clips.shared_crops(one.path, detector, SIDE)]
+    return Item(one.fake, one.repository, rows, "video") if len(rows[1]) else None
 
 
 def clips_of(data, work, more=None):
@@ -134,7 +153,7 @@ def moved(data, work, weights, more=None):
     files, dropped = clips_of(data, work, more)
     detector = faces.YuNet(weights / faces.DETECTOR)
     found = [(i, stretches_of(i.path, detector, faces.face_crop)) for i in few(files)]
-    return [Item(i.fake, i.repository, rows) for i, rows in found if all(len(part) for part in rows)], dropped
+    return [Item(i.fake, i.repository, rows, "video") for i, rows in found if all(len(part) for part in rows)], dropped
 
 
 def spread(items, count):

@@ -15,8 +15,9 @@ import torch
 import torch.nn as nn
 
 from convert import __main__ as command
-from convert import aasist, card, classnseg, figures, graph, lrnet, mesonet, published, rawgat, spectral, weights
+from convert import aasist, card, classnseg, figures, graph, lrnet, measure, mesonet, published, rawgat, spectral, weights
 from convert.errors import ConversionError
+from convert.media import MOVED, SEEN, Item
 
 SCRIPTS = Path(__file__).resolve().parents[1]
 SHAPE = {
@@ -24,6 +25,7 @@ SHAPE = {
     "temperatures": [2.0, 2.0, 100.0, 100.0],
 }
 POINT = {"false_positive_rate": 0.05, "threshold": 0.5, "detection_rate": 0.5, "detection_interval": [0.4, 0.6]}
+LEVELS = ("strict", "balanced", "sensitive")
 MEASURED = {"set": "a set", "condition": "clean", "auc": 0.7, "auc_interval": [0.6, 0.8], "eer": 0.3, "real": 20, "fake": 30}
 
 
@@ -54,7 +56,7 @@ def facts(files=None, low=0.6):
         "files": files or {}, "measured": [MEASURED | {"auc_interval": [low, 0.8]}],
         "genuine_called_fake": 0.82, "fakes_called_fake": 0.9,
         "calibration": {"method": "platt", "scale": 0.3, "bias": 0.1},
-        "operating_points": {"strict": POINT, "balanced": POINT, "sensitive": POINT}, "held_out_dropped": 0,
+        "operating_points": {level: POINT for level in LEVELS}, "held_out_dropped": 0,
     }
 
 
@@ -228,9 +230,61 @@ class Folder(unittest.TestCase):
         said = self.run_command("meso4-df", "--source", self.source, "--out", self.out)
         self.assertIn("not the file that was measured", said)
 
+    def test_lines_of_media_are_on_the_card(self):
+        """Clips of published detectors were judged by the line of pictures, as their cards had no other."""
+        own = figures.kept()["meso4-df"]
+        own["operating_points_by_medium"] = {"video": {level: POINT for level in LEVELS}}
+        self.assertEqual(self.run_command("meso4-df", "--source", self.source, "--out", self.out), "")
+        made = json.loads((self.out / "card.json").read_text())
+        self.assertEqual(made["operating_points_by_medium"], own["operating_points_by_medium"])
+
     def test_no_skill_is_said(self):
         self.assertIn("No skill", card.skill(facts(low=0.48)))
         self.assertNotIn("No skill", card.skill(facts(low=0.52)))
+
+    def test_all_media_are_said(self):
+        own = facts()
+        own["measured"] = [MEASURED | {"set": f"{kind} of the archives"} for kind in ("faces in pictures", "clips")]
+        self.assertIn("AUC 0.70 [0.60, 0.80] on 20 genuine and 30 fake faces in pictures; AUC 0.70", card.skill(own))
+
+
+class Measured(unittest.TestCase):
+    """What measured.json says of scores."""
+
+    def judged(self, task, media):
+        """Facts of 200 genuine and 200 fake items of each medium, whose scores lie about an offset of their own."""
+        random, items, values = np.random.RandomState(0), [], []
+        for medium, offset in media.items():
+            for k in range(400):
+                items.append(Item(k % 2, f"{medium} {k % 40}", [], medium))
+                values.append(offset + k % 2 + random.normal(size=2))
+        return np.array([i.medium for i in items]), np.array(values), measure.facts(items, np.array(values), 3, task)
+
+    def test_each_medium_has_its_line(self):
+        """One line for both media was right for neither: of scores a unit apart it took most alarms from the one that lies higher."""
+        medium, values, own = self.judged(published.FACES, {"image": 0.0, "video": 1.0})
+        chances = 1 / (1 + np.exp(-(own["calibration"]["scale"] * values + own["calibration"]["bias"])))
+        genuine = np.arange(len(medium)) % 2 == 0
+        for name, points in own["operating_points_by_medium"].items():
+            alarms = (chances[genuine & (medium == name)] >= points["balanced"]["threshold"]).mean()
+            self.assertAlmostEqual(alarms, 0.05, delta=0.005)
+        both = chances >= own["operating_points"]["balanced"]["threshold"]
+        self.assertGreater(both[genuine & (medium == "video")].mean(), 2 * both[genuine & (medium == "image")].mean())
+        self.assertEqual([(r["set"].split(" of ")[0], r["condition"], r["real"]) for r in own["measured"]], [
+            ("faces in pictures", "clean", 200), ("faces in pictures", SEEN[1], 200), ("clips", "clean", 200), ("clips", MOVED[1], 200),
+        ])
+
+    def test_one_medium_has_one_line(self):
+        _, _, own = self.judged(published.SPEECH, {"audio": 0.0})
+        self.assertNotIn("operating_points_by_medium", own)
+        self.assertEqual(len(own["measured"]), 2)
+        self.assertEqual(own["held_out_dropped"], 3)
+
+    def test_claims_no_more_than_the_set_supports(self):
+        """No card of a published detector had limits: one sure item could have been told with a certainty that 200 cannot give."""
+        _, _, own = self.judged(published.SPEECH, {"audio": 0.0})
+        low, high = own["calibration"]["limits"]
+        self.assertTrue(-np.log(201) <= low <= 0 <= high <= np.log(201))
 
 
 class Kept(unittest.TestCase):
@@ -241,7 +295,7 @@ class Kept(unittest.TestCase):
             with self.subTest(name):
                 self.assertEqual(set(own["files"]), set(published.ALL[name].files))
                 self.assertGreater(own["calibration"]["scale"], 0)
-                limits = [own["operating_points"][level]["threshold"] for level in card.LEVELS]
+                limits = [own["operating_points"][level]["threshold"] for level in LEVELS]
                 self.assertEqual(limits, sorted(limits, reverse=True))
                 self.assertTrue(own["measured"])
 

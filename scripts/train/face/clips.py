@@ -21,11 +21,11 @@ def together(items):
     return {path: rows for path, rows in frames.items() if len(rows) >= LEAST}
 
 
-def shared_crops(path, detector):
-    """The largest face of each frame of a clip after encoding, found anew as the service would."""
+def shared_crops(path, detector, side=SIZE):
+    """The largest face of each frame of a clip after encoding, found anew as the service would; N×side×side×3."""
     found = [(frame, detector.largest(frame)) for frame in film.shared(path, FRAMES)]
     least = SMALLEST * film.LONGEST / 1280
-    return np.array([face_crop(frame, face, SIZE) for frame, face in found if face and max(face[2:4]) >= least], np.uint8)
+    return np.array([face_crop(frame, face, side) for frame, face in found if face and max(face[2:4]) >= least], np.uint8)
 
 
 def file_of(path, work):
