@@ -48,12 +48,16 @@ func (d *Detector) work(media *preprocess.Media, c models.Card, pieces []piece) 
 }
 
 // crops are cut before the work is queued: scaling them would hold up the
-// executor.
+// executor. A row is the crop of a face, or that and a wider one.
 func (r *rowsOf) crops(media *preprocess.Media, c models.Card, pieces []piece) func(int, models.Row) {
-	side := int(c.Input.Shape[1])
+	side := int(c.Input.Shape[len(c.Input.Shape)-2])
 	cut := make([][]byte, len(pieces))
 	for i, p := range pieces {
-		cut[i] = face.Crop(media.Frames[p.frame], p.box, c.Preprocessing.Margin, side)
+		frame := media.Frames[p.frame]
+		cut[i] = face.Crop(frame, p.box, c.Preprocessing.Margin, side)
+		if wide := c.Preprocessing.Surround; wide > 0 {
+			cut[i] = append(cut[i], face.Crop(frame, p.box, wide, side)...)
+		}
 		r.add(i, 1, 1)
 	}
 	return func(i int, dst models.Row) { copy(dst.U8, cut[i]) }

@@ -1,8 +1,11 @@
 package inference
 
 import (
+	"bytes"
+	"image"
 	"testing"
 
+	"deepfaked/inference/face"
 	"deepfaked/models"
 	"deepfaked/preprocess"
 )
@@ -49,5 +52,32 @@ func TestOverviewCountsAsMuchAsAllTiles(t *testing.T) {
 				fill(i, models.Row{U8: make([]byte, side*side*3)})
 			}
 		})
+	}
+}
+
+// TestSurroundFollowsTheCrop: a model that compares a face with what is about it is shown
+// both in one row, the narrow crop first; by its card alone it would have had the face only.
+func TestSurroundFollowsTheCrop(t *testing.T) {
+	t.Parallel()
+	const side, length = 4, 32
+	frame := preprocess.Frame{Width: length, Height: length, Pix: make([]byte, length*length*3)}
+	for i := range frame.Pix {
+		frame.Pix[i] = byte(i % 251)
+	}
+	media, box := &preprocess.Media{Frames: []preprocess.Frame{frame}}, image.Rect(12, 12, 20, 20)
+	card := models.Card{
+		Task: models.FaceManipulation, Input: models.Tensor{Type: "uint8", Shape: []int64{-1, 2, side, side, 3}},
+		Preprocessing: models.Preprocessing{Margin: 1, Surround: 2.5},
+	}
+	r := rowsOf{count: 1}
+	fill := r.crops(media, card, []piece{{box: box}})
+	row := models.Row{U8: make([]byte, card.Input.RowLen())}
+	fill(0, row)
+	want := append(face.Crop(frame, box, 1, side), face.Crop(frame, box, 2.5, side)...)
+	if !bytes.Equal(row.U8, want) {
+		t.Errorf("got %v, want %v", row.U8, want)
+	}
+	if got := r.pool([]float32{3}); len(got) != 1 || got[0] != 3 {
+		t.Errorf("got the logits %v of one face, want 3", got)
 	}
 }

@@ -78,6 +78,9 @@ type Preprocessing struct {
 	Overview bool `json:"overview,omitempty"`
 	// Margin is the side of a face crop over the longer side of the detected face.
 	Margin float64 `json:"margin,omitempty"`
+	// Surround is the same of a second, wider crop, which shows what is about the face:
+	// a row is then both, the narrow one first.
+	Surround float64 `json:"surround,omitempty"`
 	// Frames is how many consecutive frames of a video are a row, each a crop of the
 	// same face.
 	Frames int `json:"frames,omitempty"`

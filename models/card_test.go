@@ -54,6 +54,20 @@ func faceCard() Card {
 	return c
 }
 
+func surroundedCard() Card {
+	c := faceCard()
+	c.Input.Shape, c.Preprocessing.Surround = []int64{-1, 2, 2, 2, 3}, 2.6
+	return c
+}
+
+// surrounded spoils a card of a model of faces that is shown what is about them.
+func surrounded(spoil func(*Card)) func(*Card) {
+	return func(c *Card) {
+		*c = surroundedCard()
+		spoil(c)
+	}
+}
+
 func motionCard() Card {
 	c := faceCard()
 	c.Task = FaceMotion
@@ -101,7 +115,7 @@ func TestValidateAcceptsEachTask(t *testing.T) {
 	flat := validCard()
 	flat.Output.Shape = []int64{-1}
 	for name, card := range map[string]Card{
-		"image": validCard(), "speech": speechCard(), "face": faceCard(), "motion": motionCard(), "finder": finderCard(),
+		"image": validCard(), "speech": speechCard(), "face": faceCard(), "surrounded": surroundedCard(), "motion": motionCard(), "finder": finderCard(),
 		"flat output": flat, "figures of sources": sourced(),
 	} {
 		if err := card.Validate(); err != nil {
@@ -240,6 +254,13 @@ func TestValidateNamesTheField(t *testing.T) {
 		"finder precision interval": {"detection.measured.0.precision_interval", finder(func(_ *Card, d *Detection) { d.Measured[0].PrecisionInterval[1] = 0 })},
 		"finder recall interval":    {"detection.measured.0.recall_interval", finder(func(_ *Card, d *Detection) { d.Measured[0].RecallInterval[1] = 2 })},
 		"face without a margin":     {"preprocessing.margin", func(c *Card) { *c = faceCard(); c.Preprocessing.Margin = 0 }},
+		"surround that is narrow":   {"preprocessing.surround", surrounded(func(c *Card) { c.Preprocessing.Surround = 1.3 })},
+		"surround that is wide":     {"preprocessing.surround", surrounded(func(c *Card) { c.Preprocessing.Surround = 8.1 })},
+		"surround not a number":     {"preprocessing.surround", surrounded(func(c *Card) { c.Preprocessing.Surround = nan })},
+		"surround below nothing":    {"preprocessing.surround", surrounded(func(c *Card) { c.Preprocessing.Surround = -2.6 })},
+		"surround without a crop":   {"input.shape", surrounded(func(c *Card) { c.Input.Shape = []int64{-1, 2, 2, 3} })},
+		"surround of three crops":   {"input.shape", surrounded(func(c *Card) { c.Input.Shape[1] = 3 })},
+		"two crops, no surround":    {"input.shape", surrounded(func(c *Card) { c.Preprocessing.Surround = 0 })},
 		"motion of one frame":       {"input.shape", motion(func(c *Card) { c.Input.Shape = []int64{-1, 2, 2, 3} })},
 		"motion of numbers":         {"input.shape", motion(func(c *Card) { c.Input.Type = "float32" })},
 		"motion that is not square": {"input.shape", motion(func(c *Card) { c.Input.Shape[3] = 4 })},

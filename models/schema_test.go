@@ -61,7 +61,7 @@ func TestBuiltinCardsFitTheSchema(t *testing.T) {
 func TestWhatValidateAcceptsFitsTheSchema(t *testing.T) {
 	t.Parallel()
 	schema := compiled(t)
-	for _, card := range []Card{validCard(), halved(), apart(), speechCard(), faceCard(), motionCard(), finderCard()} {
+	for _, card := range []Card{validCard(), halved(), apart(), speechCard(), faceCard(), surroundedCard(), motionCard(), finderCard()} {
 		data, err := json.Marshal(card)
 		if err != nil {
 			t.Fatal(err)
@@ -107,6 +107,7 @@ func TestSchemaRefuses(t *testing.T) {
 		"tolerance":  func(c *Card) { c.Golden.Tolerance = 0 },
 		"detection":  func(c *Card) { c.Detection = finderCard().Detection },
 		"a finder":   finder(func(c *Card, _ *Detection) { c.Detection = nil }),
+		"surround":   surrounded(func(c *Card) { c.Preprocessing.Surround = 9 }),
 		"frames":     motion(func(c *Card) { c.Preprocessing.Frames = 65 }),
 		"its levels": finder(func(c *Card, _ *Detection) { c.OperatingPoints = validCard().OperatingPoints }),
 		"its media":  finder(func(c *Card, _ *Detection) { c.ByMedium = apart().ByMedium }),

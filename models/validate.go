@@ -73,23 +73,29 @@ func checkInput(c *Card) error {
 	if err := checkTensor("input", c.Input); err != nil {
 		return err
 	}
-	shape := c.Input.Shape
-	switch c.Task {
-	case SpeechSynthesis:
-		if c.Input.Type != "float32" || len(shape) != 2 {
+	switch {
+	case c.Task == SpeechSynthesis:
+		if c.Input.Type != "float32" || len(c.Input.Shape) != 2 {
 			return wrong("input.shape", "must be [-1, samples] of float32 for %s", c.Task)
 		}
-		return nil
-	case FaceMotion:
-		if c.Input.Type != "uint8" || len(shape) != 5 || shape[4] != 3 || shape[2] != shape[3] {
+	case c.Task == FaceMotion:
+		if !squares(c.Input, 5) {
 			return wrong("input.shape", "must be [-1, frames, side, side, 3] of uint8 for %s; normalisation belongs into the graph", c.Task)
 		}
-		return nil
-	}
-	if c.Input.Type != "uint8" || len(shape) != 4 || shape[3] != 3 || shape[1] != shape[2] {
+	case c.Task == FaceManipulation && c.Preprocessing.Surround != 0:
+		if !squares(c.Input, 5) || c.Input.Shape[1] != 2 {
+			return wrong("input.shape", "must be [-1, 2, side, side, 3] of uint8 for %s with a surround; normalisation belongs into the graph", c.Task)
+		}
+	case !squares(c.Input, 4):
 		return wrong("input.shape", "must be [-1, side, side, 3] of uint8 for %s; normalisation belongs into the graph", c.Task)
 	}
 	return nil
+}
+
+// squares says whether an input of so many dimensions is of square RGB pictures.
+func squares(t Tensor, dimensions int) bool {
+	n := len(t.Shape)
+	return t.Type == "uint8" && n == dimensions && t.Shape[n-1] == 3 && t.Shape[n-2] == t.Shape[n-3]
 }
 
 func checkOutput(c *Card) error {
@@ -149,7 +155,7 @@ func checkPreprocessing(c *Card) error {
 			return wrong("preprocessing.tiles", "is %d, it must be between 1 and 64", p.Tiles)
 		}
 	case FaceManipulation:
-		return checkMargin(p)
+		return checkCrops(p)
 	case FaceMotion:
 		return checkMotion(c)
 	case SpeechSynthesis:
@@ -164,9 +170,22 @@ func checkPreprocessing(c *Card) error {
 	return nil
 }
 
+// maxSurround is as wide as a crop about a face may be: cutting takes time with its area.
+const maxSurround = 8
+
 func checkMargin(p Preprocessing) error {
 	if !within(p.Margin, 0.5, 4) {
 		return wrong("preprocessing.margin", "is %g, it must be between 0.5 and 4", p.Margin)
+	}
+	return nil
+}
+
+func checkCrops(p Preprocessing) error {
+	if err := checkMargin(p); err != nil {
+		return err
+	}
+	if p.Surround != 0 && !(p.Surround > p.Margin && p.Surround <= maxSurround) {
+		return wrong("preprocessing.surround", "is %g, it must be wider than the margin of %g and at most %d, or left out", p.Surround, p.Margin, maxSurround)
 	}
 	return nil
 }
