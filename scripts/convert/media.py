@@ -109,7 +109,7 @@ def item_of(frames, detector):
         return Item(one.fake, one.repository, rows, "image")
     if len(frames) < clips.LEAST:
         return None
-    rows = [np.stack([crop(pixels, own[0]) for _, pixels, own in frames]), clips.shared_crops(one.path, detector, SIDE)]
+    rows = [np.stack([crop(pixels, own[0]) for _, pixels, own in frames]), clips.shared_rows(one.path, detector, crop)]
     return Item(one.fake, one.repository, rows, "video") if len(rows[1]) else None
 
 

@@ -192,7 +192,7 @@ def compare_faces(options):
 
     def judge(pixels, box):
         """The model's log-odds of one face, within its limits as those of the service's pieces are."""
-        return np.clip(model.log_odds(faces.face_crop(pixels, box, faces.SIZE)[None]), *model.card["calibration"]["limits"])
+        return np.clip(model.log_odds(faces.row_for(model.card, pixels, box)[None]), *model.card["calibration"]["limits"])
 
     for item, finding in zip(items, service(options.program, [i.path for i in items], "face-manipulation"), strict=True):
         pixels = seen(item.path)

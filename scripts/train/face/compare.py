@@ -26,14 +26,13 @@ class Other:
     """One detector of faces."""
 
     def __init__(self, folder):
-        facts = json.loads((folder / "card.json").read_text())
-        self.name = f"{facts['name']} {facts['version']}"
-        self.side, self.margin = facts["input"]["shape"][1], facts["preprocessing"]["margin"]
+        self.facts = json.loads((folder / "card.json").read_text())
+        self.name = f"{self.facts['name']} {self.facts['version']}"
         self.session = export.session(folder / "model.onnx")
 
     def score(self, pictures):
         """The log-odds of the face of each (picture, face)."""
-        rows = np.stack([data.face_crop(pixels, face, self.side, self.margin) for pixels, face in pictures])
+        rows = np.stack([data.row_for(self.facts, pixels, face) for pixels, face in pictures])
         return self.session.run(None, {self.session.get_inputs()[0].name: rows})[0].ravel().tolist()
 
 

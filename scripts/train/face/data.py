@@ -15,10 +15,12 @@ from vision.canonical import LONGEST, canonical, compress, shrink
 from vision.shortcuts import sharpness
 
 NAME = "deepfaked-face"
-SIZE = 224  # pixels, side of the crop the model takes
+SIZE = 224  # pixels, side of the crops the model takes
+SHAPE = (2, SIZE, SIZE, 3)  # of a row: a face, and a wider crop of it
 TAPS = (5, 7)  # blocks of the transformer
 NARROW = (2, 4)  # dimensions of the weights that are kept in 8 bits: of matrices, and of the convolution that makes patches
 MARGIN = 1.3  # side of the crop over the longer side of the face box
+SURROUND = 2.6  # the same of the wider one
 SMALLEST = 56  # pixels; smaller faces are left out
 FRAMES = 4  # of a clip
 MOST = 40  # pictures of a repository's method or source
@@ -112,10 +114,10 @@ def found(items, detector):
 
 
 def store(items, work, weights):
-    """Decodes once; keeps the crops of the largest face of each picture or frame, and their statistics."""
+    """Decodes once; keeps the row of the largest face of each picture or frame, and its statistics."""
     target, graph, stored = Path(work, "face-base"), Path(work, "face-statistics.onnx"), []
     target.mkdir(parents=True, exist_ok=True)
-    export.export(plain(weights), graph, SIZE)
+    export.export(plain(weights), graph, SHAPE)
     run = export.runner(graph)
     for item, pixels, faces in found(items, YuNet(weights / DETECTOR)):
         if faces:
@@ -125,18 +127,18 @@ def store(items, work, weights):
 
 
 def plain(weights):
-    """The untouched network, with its weights as they are served."""
-    return export.rounded(judge.Statistics(weights / card.BACKBONE, TAPS).eval(), NARROW)
+    """The untouched network, with its weights as they are served, comparing a face with what is about it."""
+    return judge.Compared(export.rounded(judge.Statistics(weights / card.BACKBONE, TAPS).eval(), NARROW))
 
 
 def keep(item, pixels, face, base, run):
-    """Keeps the crop under each condition, and of a genuine picture that of a self-blended copy, and the statistics of all."""
+    """Keeps the row under each condition, and of a genuine picture that of a self-blended copy, and the statistics of all."""
     item.base, item.face = base, face
-    rows = {"own": crops(conditions(pixels, item.lossy, face))}
+    rows = {"own": rows_of(conditions(pixels, item.lossy, face))}
     if not item.fake:
         random = np.random.RandomState(int(Path(base).name))
-        rows["made"] = crops(conditions(self_blend(pixels, np.array(face[4:]).reshape(5, 2), random), item.lossy, face))
-    item.traits = [sharpness(crop) for crop in rows["own"]]
+        rows["made"] = rows_of(conditions(self_blend(pixels, np.array(face[4:]).reshape(5, 2), random), item.lossy, face))
+    item.traits = [sharpness(crop) for crop, _ in rows["own"]]
     np.savez(f"{base}.npz", **rows)
     np.savez(f"{base}.statistics.npz", **{name: run(part).astype(np.float16) for name, part in rows.items()})
     return item
@@ -150,9 +152,21 @@ def conditions(pixels, lossy, face):
     return [(clean, face), (compress(small, 60), [v * factor for v in face])]
 
 
-def crops(pictures):
-    """The crop of each (picture, face)."""
-    return np.stack([face_crop(pixels, face, SIZE) for pixels, face in pictures])
+def rows_of(pictures):
+    """The row of each (picture, face), N×2×224×224×3."""
+    return np.stack([row_of(pixels, face) for pixels, face in pictures])
+
+
+def row_of(pixels, face):
+    """The crop of a face and a wider one."""
+    return np.stack([face_crop(pixels, face, SIZE, margin) for margin in (MARGIN, SURROUND)])
+
+
+def row_for(facts, pixels, face):
+    """The row of a face that a card asks for."""
+    shape, given = facts["input"]["shape"][1:], facts["preprocessing"]
+    margins = [given[name] for name in ("margin", "surround") if name in given]
+    return np.stack([face_crop(pixels, face, shape[-2], margin) for margin in margins]).reshape(shape)
 
 
 def face_crop(pixels, face, size, margin=MARGIN):
@@ -182,7 +196,7 @@ def distinct(items):
     """The faces less copies of genuine or of manipulated ones of another repository, which no fold would keep apart."""
     left, prints, owners = [], np.zeros((0, 256), bool), np.zeros((0, 2), object)
     for item in items:
-        own, owner = fingerprint(rows(item)[0]), [item.fake, item.repository]
+        own, owner = fingerprint(rows(item)[0][0]), [item.fake, item.repository]
         near = ((prints != own).sum(1) <= ALIKE) & (owners[:, 0] == item.fake) & (owners[:, 1] != item.repository)
         if not near.any():
             left.append(item)
@@ -203,7 +217,7 @@ def blended(items):
 
 
 def rows(item):
-    """The crop under each condition."""
+    """The row under each condition."""
     with np.load(item.base + ".npz") as archive:
         return archive["made" if item.made else "own"]
 
@@ -221,7 +235,7 @@ def score_rows(run, parts):
 
 
 def score(run, item):
-    """The same by a graph, from the crops that were kept."""
+    """The same by a graph, from the rows that were kept."""
     return run(rows(item)).tolist()
 
 

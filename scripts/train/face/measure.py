@@ -68,6 +68,6 @@ def encoded(found, fold_of, work):
     for fold in sorted(set(fold_of)):
         run = export.runner(Path(work, f"{data.NAME}-fold{fold}.onnx"))
         for k, path in enumerate(found):
-            if fold_of[k] == fold and len(crops := np.load(clips.file_of(path, work))):
-                logits[k] = run(crops).mean()
+            if fold_of[k] == fold and len(rows := np.load(clips.file_of(path, work))):
+                logits[k] = run(rows).mean()
     return logits

@@ -14,16 +14,16 @@ from vision import card, folds, heads, judge, pipeline
 
 STUDY = pipeline.Study(
     name=data.NAME,
-    version="0.5.0",
+    version="0.6.0",
     task="face-manipulation",
-    description="Judges one face: a small network on what two blocks of ViT-Tiny make of it, trained on genuine faces, blended copies "
+    description="Judges one face: a small network on what two blocks of ViT-Tiny make of it and how that differs from what they make of it and what is about it, trained on genuine faces, blended copies "
     "of them and manipulated faces of 68 methods. Experimental: about three times in four it ranks a face of an unseen method above one "
     "of an unseen genuine source, among pictures a little less often. Best on heads that are rendered or generated from a picture and a "
     "voice; little better than chance on hand-made composites, face swaps such as SimSwap and FaceShifter, and lip sync such as Diff2Lip. Its likeliest "
     "false alarms are clips of talking heads and of television.",
     recipe="scripts/train/face",
     data=data,
-    preprocessing={"margin": data.MARGIN},
+    preprocessing={"margin": data.MARGIN, "surround": data.SURROUND},
     training={"heads": 2, "hidden": 64, "steps": 800, "batch": 128, "rate": 1e-3, "decay": 0.1, "dropout": (0.5, 0.5), "overviews": 0.0},
     seed=0,
     groups=folds.repositories,

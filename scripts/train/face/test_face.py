@@ -78,13 +78,25 @@ class Chosen(unittest.TestCase):
             def kept(name, seed, *of):
                 item = face(*of)
                 item.base = str(Path(folder, name))
-                np.savez(item.base + ".npz", own=data.crops([(noise(seed), FACE)]))
+                np.savez(item.base + ".npz", own=data.rows_of([(noise(seed), FACE)]))
                 return item
 
             items = [
                 kept("a", 1), kept("b", 1), kept("c", 1, "face_real", "b"), kept("d", 2, "face_real", "b"), kept("e", 1, "face_fake", "b"),
             ]
             self.assertEqual([Path(i.base).stem for i in data.distinct(items)], ["a", "b", "d", "e"])
+
+    def test_a_row_is_a_face_and_what_is_about_it(self):
+        """The wider crop is twice as wide about the same middle: reduced to half, its middle is the narrow one's."""
+        narrow, wide = data.row_of(noise(), FACE)
+        self.assertEqual(data.rows_of([(noise(), FACE)] * 2).shape, (2, *data.SHAPE))
+        quarter = data.SIZE // 4
+        facts = {"input": {"shape": [-1, *data.SHAPE]}, "preprocessing": {"margin": data.MARGIN, "surround": data.SURROUND}}
+        self.assertTrue((data.row_for(facts, noise(), FACE) == [narrow, wide]).all())
+        alone = {"input": {"shape": [-1, *narrow.shape]}, "preprocessing": {"margin": data.MARGIN}}
+        self.assertTrue((data.row_for(alone, noise(), FACE) == narrow).all())
+        half = narrow.reshape(2 * quarter, 2, 2 * quarter, 2, 3).mean((1, 3))
+        self.assertLess(np.abs(half - wide[quarter:-quarter, quarter:-quarter]).mean(), 6)
 
     def test_blended_copies_are_of_genuine_faces(self):
         """They are fakes that are trained on and not judged."""

@@ -17,6 +17,7 @@ from vision.residuals import Residuals
 from vision.shortcuts import sharpness
 
 SIZE = 224  # pixels, side of the tile the model takes
+SHAPE = (SIZE, SIZE, 3)  # of a row
 ROWS = (("clean", "overview"), ("shared_clean", "shared_overview"))  # names of the rows of each condition
 SHORTEST = 176  # pixels; smaller pictures are left out
 TAPS = (3, 7)  # blocks of the transformer
@@ -137,7 +138,7 @@ def store(items, work, weights):
     """Decodes once; keeps the statistics of each picture and film, and the rows that pictures are scored by."""
     target, graph = Path(work, "image-base"), Path(work, "image-statistics.onnx")
     target.mkdir(parents=True, exist_ok=True)
-    export.export(plain(weights), graph, SIZE)
+    export.export(plain(weights), graph, SHAPE)
     tasks = [(item, target / identity(item)) for item in items]
     with multiprocessing.get_context("spawn").Pool(os.cpu_count(), begin, (graph,)) as pool:
         stored = [item for item in pool.imap(keep, tasks, 4) if item]

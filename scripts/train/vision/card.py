@@ -42,7 +42,7 @@ def one_thread():
     cv2.setNumThreads(1)
 
 
-def write(folder, size, fields):
+def write(folder, shape, fields):
     """Completes the fields with what is the same for every card, and writes card.json."""
     model = folder / "model.onnx"
     card = {
@@ -50,10 +50,10 @@ def write(folder, size, fields):
         **fields,
         "file": model.name,
         "sha256": export.digest(model),
-        "input": {"name": "pixels", "type": "uint8", "shape": [-1, size, size, 3]},
+        "input": {"name": "pixels", "type": "uint8", "shape": [-1, *shape]},
         "output": {"name": "logit", "type": "float32", "shape": [-1]},
         "licences": LICENCES,
-        "golden": export.golden(model, size),
+        "golden": export.golden(model, shape),
     }
     (folder / "card.json").write_text(json.dumps(card, indent=2, ensure_ascii=False) + "\n")
 

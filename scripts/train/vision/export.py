@@ -15,7 +15,7 @@ EXACT = "residuals"  # in the names of filters, which are kept as they are: roun
 
 
 class Served(nn.Module):
-    """The detector as the service calls it: uint8 N×S×S×3 RGB to float32 N."""
+    """The detector as the service calls it: uint8 N×S×S×3 RGB, or N×K×S×S×3 where a row is K crops, to float32 N."""
 
     def __init__(self, detector):
         super().__init__()
@@ -23,14 +23,15 @@ class Served(nn.Module):
 
     def forward(self, pixels):
         """The log-odds of fake of each row."""
-        return self.detector(pixels.float().div(127.5).sub(1.0).permute(0, 3, 1, 2))
+        last = pixels.ndim - 1
+        return self.detector(pixels.float().div(127.5).sub(1.0).permute(*range(last - 2), last, last - 2, last - 1))
 
 
-def export(detector, path, size):
-    """Writes one self-contained file; the detector must be in eval mode."""
+def export(detector, path, shape):
+    """Writes one self-contained file; shape is that of a row. The detector must be in eval mode."""
     served = Served(detector.to(memory_format=torch.contiguous_format)).eval()
     torch.onnx.export(
-        served, (torch.zeros(2, size, size, 3, dtype=torch.uint8),), str(path), opset_version=OPSET,
+        served, (torch.zeros(2, *shape, dtype=torch.uint8),), str(path), opset_version=OPSET,
         input_names=["pixels"], output_names=["logit"], dynamo=False,
         dynamic_axes={"pixels": {0: "n"}, "logit": {0: "n"}},
     )
@@ -140,10 +141,10 @@ def verify(detector, path, rows):
         raise SystemExit("the exported graph does not agree with PyTorch")
 
 
-def golden(path, size):
+def golden(path, shape):
     """The output for one row filled by the pattern "lcg"."""
-    index = np.arange(size * size * 3, dtype=np.uint64)
-    row = ((index * 2654435761 + 1013904223) % 2**32 >> 24).astype(np.uint8).reshape(1, size, size, 3)
+    index = np.arange(np.prod(shape), dtype=np.uint64)
+    row = ((index * 2654435761 + 1013904223) % 2**32 >> 24).astype(np.uint8).reshape(1, *shape)
     output = session(path).run(None, {"pixels": row})[0]
     return {"pattern": "lcg", "output": round(float(output[0]), 6), "tolerance": 1e-3}
 

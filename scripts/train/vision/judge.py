@@ -23,6 +23,23 @@ class Statistics(nn.Module):
         return torch.cat([self.transformer(x)] + further, 1)
 
 
+class Compared(nn.Module):
+    """N×2×3×224×224, a face and a wider crop of it, to the statistics of the first and how they differ from those of the second, N×2D.
+
+    What camera, light and compression make of statistics is much the same in both, and cancels out.
+    """
+
+    def __init__(self, statistics_of):
+        super().__init__()
+        self.each = statistics_of
+
+    def forward(self, x):
+        """The statistics of the face, then the differences."""
+        both = self.each(x.reshape(-1, *x.shape[2:]))
+        both = both.view(-1, 2, both.shape[1])
+        return torch.cat([both[:, 0], both[:, 0] - both[:, 1]], 1)
+
+
 class Head(nn.Module):
     """N×D statistics to N log-odds: brought to one scale, one hidden layer."""
 

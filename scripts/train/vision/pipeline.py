@@ -1,6 +1,6 @@
 """Train, measure, export: the way from pictures and their statistics to a model folder.
 
-A Study says what is special to the model; its data is a module with SIZE,
+A Study says what is special to the model; its data is a module with SHAPE (of a row),
 score, score_rows, check_row and seen.
 """
 
@@ -153,15 +153,14 @@ def write_report(study, options, scored, result, known, measured, bytewise):
 def write_model(study, folder, model, items, measured, bytewise, facts):
     """model.onnx, checked on twenty real inputs, its variant, and card.json, which has the further facts."""
     folder.mkdir(parents=True, exist_ok=True)
-    size = study.data.SIZE
-    export.export(export.rounded(model, study.narrow), folder / "model.onnx", size)
+    export.export(export.rounded(model, study.narrow), folder / "model.onnx", study.data.SHAPE)
     judged = reduced.first_part(study, [i for i in items if i.judged])
     rows = np.stack([study.data.check_row(judged[k]) for k in np.linspace(0, len(judged) - 1, 20).astype(int)])
     export.verify(model, folder / "model.onnx", rows)
     calibration, lines, rows = measured
     variant = reduced.write(study, folder, items, bytewise[0])
     export.compact(folder / "model.onnx", study.narrow)
-    card.write(folder, size, {
+    card.write(folder, study.data.SHAPE, {
         "name": study.name, "version": study.version, "task": study.task, "description": study.description,
         "variants": [variant], "preprocessing": study.preprocessing, "calibration": calibration, **figures.on_card(lines), "measured": rows,
         **facts,

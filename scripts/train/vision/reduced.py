@@ -52,7 +52,7 @@ def write(study, folder, items, rows):
     """Writes FILE beside the model; returns its entry in the card. rows are its measurements."""
     quantise.quantise(folder / "model.onnx", folder / FILE, sample(study, items))
     export.compact(folder / FILE, study.narrow)
-    golden = export.golden(folder / FILE, study.data.SIZE) | {"tolerance": quantise.GOLDEN_TOLERANCE}
+    golden = export.golden(folder / FILE, study.data.SHAPE) | {"tolerance": quantise.GOLDEN_TOLERANCE}
     return {"precision": "int8", "file": FILE, "sha256": export.digest(folder / FILE), "golden": golden, "measured": rows}
 
 

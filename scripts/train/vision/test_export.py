@@ -9,7 +9,7 @@ import onnx
 import onnxruntime
 import torch
 
-from vision import transformer
+from vision import judge, transformer
 from vision.export import compact, export, rounded, runner
 from vision.tensorflow_lite import Convolution
 from vision.transformer import Transformer
@@ -76,11 +76,26 @@ class ExportTest(unittest.TestCase):
             expected = torch.cat(said, 1).numpy()
             np.testing.assert_allclose(net(x).numpy(), expected, atol=1e-4)
             path = Path(folder, "net.onnx")
-            export(net, path, 224)
+            export(net, path, (224, 224, 3))
             pixels = ((x.permute(0, 2, 3, 1) + 1) * 127.5).round().byte()
             wanted = net(pixels.permute(0, 3, 1, 2).float() / 127.5 - 1).numpy()
             run = runner(path, 1)
             np.testing.assert_allclose(run(pixels.numpy()), wanted, atol=1e-4)
+
+    def test_what_is_about_a_face_cancels_out(self):
+        """A row is a face and a wider crop: statistics of the first, then how they differ, in the graph too, whatever the batch."""
+        with tempfile.TemporaryDirectory() as folder, torch.no_grad():
+            made_up(folder)
+            each = judge.Statistics(folder, (0,)).eval()
+            net, path = judge.Compared(each), Path(folder, "net.onnx")
+            pixels = np.random.RandomState(7).randint(0, 256, (3, 2, 224, 224, 3)).astype(np.uint8)
+            pixels[2, 1] = pixels[2, 0]
+            face, wide = (each(torch.from_numpy(pixels[:, k]).permute(0, 3, 1, 2).float() / 127.5 - 1).numpy() for k in (0, 1))
+            export(net, path, pixels.shape[1:])
+            for batch in (1, 3):
+                found = runner(path, batch)(pixels)
+                np.testing.assert_allclose(found, np.concatenate([face, face - wide], 1), atol=1e-4)
+            self.assertLess(np.abs(found[2, face.shape[1] :]).max(), 1e-4)
 
     def test_compact_weights_are_what_is_run(self):
         """The file is half as large, and gives what the weights rounded to 16 bits give."""
