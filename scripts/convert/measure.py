@@ -74,16 +74,14 @@ def lines(found, values, calibration, task):
     """The operating points of all items, and of each medium where there are several."""
     from vision import figures as trainer
 
+    fake, repository = np.array([i.fake for i in found]), np.array([i.repository for i in found])
     parts = {trainer.ANY: np.full(len(found), True)}
     if len(JUDGED[task]) > 1:
         parts |= {medium: np.array([i.medium == medium for i in found]) for medium in JUDGED[task]}
-    points = {}
-    for medium, own in parts.items():
-        part, scores = [i for i, k in zip(found, own) if k], values[own]
-        facts = ([i.fake for i in part], [i.repository for i in part], list(range(len(part))))
-        labels, repositories, files = (np.tile(fact, scores.shape[1]) for fact in facts)
-        points[medium] = trainer.operating_points(labels, trainer.probability(calibration, scores.T.ravel()), repositories, files)
-    return points
+    return {
+        medium: trainer.lines_of_views(fake[own], repository[own], np.flatnonzero(own), values[own], calibration)
+        for medium, own in parts.items()
+    }
 
 
 def facts(found, values, dropped, task, more=None):

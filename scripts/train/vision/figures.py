@@ -113,6 +113,14 @@ def operating_points(labels, chances, repositories, items=None):
     return points
 
 
+def lines_of_views(labels, repositories, items, scores, calibration):
+    """The operating points of all conditions together; scores is N×conditions, and what has none is left out."""
+    count = scores.shape[1]
+    labels, repositories, items = (np.tile(fact, count) for fact in (labels, repositories, items))
+    known = ~np.isnan(scores.T.ravel())
+    return operating_points(labels[known], probability(calibration, scores.T.ravel()[known]), repositories[known], items[known])
+
+
 def on_card(lines):
     """What a card says of the operating points by medium."""
     return {"operating_points": lines[ANY], "operating_points_by_medium": {medium: points for medium, points in lines.items() if medium != ANY}}

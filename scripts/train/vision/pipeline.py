@@ -111,11 +111,9 @@ def lines_of(study, scored, result, calibration, work):
 
 
 def line(items, scores, calibration):
-    """The operating points of all conditions together; scores is N×conditions, and what has none is left out."""
-    facts = ([i.fake for i in items], [i.repository for i in items], [str(i.path) for i in items])
-    labels, names, files = (np.tile(fact, scores.shape[1]) for fact in facts)
-    known = ~np.isnan(scores.T.ravel())
-    return figures.operating_points(labels[known], figures.probability(calibration, scores.T.ravel()[known]), names[known], files[known])
+    """The operating points of all conditions together; frames of one clip are one item."""
+    labels, repositories, files = ([i.fake for i in items], [i.repository for i in items], [str(i.path) for i in items])
+    return figures.lines_of_views(labels, repositories, files, scores, calibration)
 
 
 def rows_of_parts(study, scored, scores, calibration, set_name):
