@@ -10,7 +10,7 @@ import numpy as np
 
 from blend import self_blend
 from detect import YuNet
-from vision import card, export, gather, judge
+from vision import card, export, gather, judge, store
 from vision.canonical import LONGEST, canonical, compress, shrink
 from vision.shortcuts import sharpness
 
@@ -45,7 +45,7 @@ def load(data, work, weights, more=None):
     """Returns the faces and the blended copies, the statistics of each, and how many files were dropped as held out."""
     if not kept(work).exists():
         items, dropped = listed(data, work, more)
-        kept(work).write_bytes(pickle.dumps((store(items, work, weights), dropped)))
+        kept(work).write_bytes(pickle.dumps((looked_at(items, work, weights), dropped)))
     stored, dropped = pickle.loads(kept(work).read_bytes())
     for medium in ("image", "face") if more else ():
         dropped += gather.held_out(more, medium)
@@ -113,17 +113,29 @@ def found(items, detector):
             yield one, pixels, [f for f in detector.faces(pixels) if max(f[2:4]) >= SMALLEST]
 
 
-def store(items, work, weights):
+def looked_at(items, work, weights):
     """Decodes once; keeps the row of the largest face of each picture or frame, and its statistics."""
-    target, graph, stored = Path(work, "face-base"), Path(work, "face-statistics.onnx"), []
-    target.mkdir(parents=True, exist_ok=True)
+    graph = Path(work, "face-statistics.onnx")
     export.export(plain(weights), graph, SHAPE)
-    run = export.runner(graph)
-    for item, pixels, faces in found(items, YuNet(weights / DETECTOR)):
-        if faces:
-            stored.append(keep(item, pixels, faces[0], str(target / f"{len(stored):05d}"), run))
+    made = store.every(faces_of, items, Path(work, "face-base"), begin, (graph, weights / DETECTOR))
+    stored = [face for faces in made for face in faces]
     print(f"{len(stored)} faces, {sum(i.fake for i in stored)} of them fake", flush=True)
     return stored
+
+
+TOOLS = {}  # of a process of the pool: the graph of statistics and the detector of faces
+
+
+def begin(graph, detector):
+    """Readies a process of the pool."""
+    card.one_thread()
+    TOOLS.update(run=export.runner(graph), detector=YuNet(detector))
+
+
+def faces_of(item, base):
+    """The face of a picture, or those of frames of a clip, kept."""
+    frames = enumerate(found([item], TOOLS["detector"]))
+    return [keep(one, pixels, faces[0], f"{base}-{k}", store.seed(base) + k) for k, (one, pixels, faces) in frames if faces]
 
 
 def plain(weights):
@@ -131,16 +143,16 @@ def plain(weights):
     return judge.Compared(export.rounded(judge.Statistics(weights / card.BACKBONE, TAPS).eval(), NARROW))
 
 
-def keep(item, pixels, face, base, run):
+def keep(item, pixels, face, base, seed):
     """Keeps the row under each condition, and of a genuine picture that of a self-blended copy, and the statistics of all."""
     item.base, item.face = base, face
     rows = {"own": rows_of(conditions(pixels, item.lossy, face))}
     if not item.fake:
-        random = np.random.RandomState(int(Path(base).name))
+        random = np.random.RandomState(seed)
         rows["made"] = rows_of(conditions(self_blend(pixels, np.array(face[4:]).reshape(5, 2), random), item.lossy, face))
     item.traits = [sharpness(crop) for crop, _ in rows["own"]]
     np.savez(f"{base}.npz", **rows)
-    np.savez(f"{base}.statistics.npz", **{name: run(part).astype(np.float16) for name, part in rows.items()})
+    np.savez(f"{base}.statistics.npz", **{name: TOOLS["run"](part).astype(np.float16) for name, part in rows.items()})
     return item
 
 

@@ -1,15 +1,12 @@
 """Pictures and films for image-synthesis: gathering, rows, statistics, scoring."""
 
-import hashlib
-import multiprocessing
-import os
 import pickle
 from pathlib import Path
 
 import cv2
 import numpy as np
 
-from vision import card, export, film, gather, judge
+from vision import card, export, film, gather, judge, store
 from vision.augment import cut, mirrored, recompress, scale, tile_view, tone
 from vision.canonical import LONGEST, canonical, compress, overview, overview_factor, pad, shrink, tiles_of
 from vision.pipeline import CONDITIONS
@@ -27,7 +24,6 @@ VIEWS = 4  # random views of tiles, for training
 WHOLES = 2  # random views of the picture as a whole
 FILMED = 1  # view of a tile of it as a frame of a film
 FILM_SEED = 1_000_000  # those are drawn by a stream of their own
-SEED_DIGITS = 7  # of an item's identity, that are the seed of its views
 FRAMES = 4  # of a film
 CLIPS = 8  # films of a repository's generator or source, all of which are scored
 SECONDS = 20  # of a film that are shared
@@ -96,11 +92,11 @@ def wanted(item):
 
 def load(data, work, more=None, weights=None):
     """Returns the pictures, their statistics, and how many files were dropped as held out."""
-    kept = Path(work, "image.pickle")
-    if not kept.exists():
+    whole = Path(work, "image.pickle")
+    if not whole.exists():
         items, dropped = listed(data, work, more)
-        kept.write_bytes(pickle.dumps((store(items, work, weights), dropped)))
-    stored, dropped = pickle.loads(kept.read_bytes())
+        whole.write_bytes(pickle.dumps((looked_at(items, work, weights), dropped)))
+    stored, dropped = pickle.loads(whole.read_bytes())
     for medium in ("image", "film") if more else ():
         dropped += gather.held_out(more, medium)
     for item in stored:
@@ -134,21 +130,13 @@ def plain(weights):
     return export.rounded(judge.Statistics(weights / card.BACKBONE, TAPS, Residuals()).eval(), NARROW)
 
 
-def store(items, work, weights):
+def looked_at(items, work, weights):
     """Decodes once; keeps the statistics of each picture and film, and the rows that pictures are scored by."""
-    target, graph = Path(work, "image-base"), Path(work, "image-statistics.onnx")
-    target.mkdir(parents=True, exist_ok=True)
+    graph = Path(work, "image-statistics.onnx")
     export.export(plain(weights), graph, SHAPE)
-    tasks = [(item, target / identity(item)) for item in items]
-    with multiprocessing.get_context("spawn").Pool(os.cpu_count(), begin, (graph,)) as pool:
-        stored = [item for item in pool.imap(keep, tasks, 4) if item]
+    stored = [item for item in store.every(kept, items, Path(work, "image-base"), begin, (graph,)) if item]
     print(f"{len(stored)} pictures and films, {sum(i.fake for i in stored)} of them fake")
     return stored
-
-
-def identity(item):
-    """Sixteen hexadecimal digits that stand for an item, whatever stands beside it: its name among files, and the seed of its views."""
-    return hashlib.sha256(f"{item.repository}\n{item.generator}\n{item.path.name}".encode()).hexdigest()[:16]
 
 
 RUN = []  # of a process of the pool: the graph of statistics
@@ -160,15 +148,14 @@ def begin(graph):
     RUN.append(export.runner(graph))
 
 
-def keep(task):
+def kept(item, base):
     """Writes the rows and statistics of one picture or film; None for what is none, or too small."""
-    item, base = task
     found = [(one, pixels) for one, pixels in gather.pictures(item, FRAMES) if min(pixels.shape[:2]) >= SHORTEST]
     if not found:
         return None
     one, frames = found[0][0], [pixels for _, pixels in found]
     one.rank, one.base = item.rank, str(base)
-    seed = int(base.name[:SEED_DIGITS], 16)
+    seed = store.seed(base)
     pictures, views, shared = film_parts(frames, item) if item.clip else picture_parts(frames[0], one, seed)
     if not shared:
         return None
