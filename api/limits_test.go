@@ -105,6 +105,36 @@ func TestForwardedAddress(t *testing.T) {
 	}
 }
 
+// A client behind a trusted proxy chose a new X-Real-IP for each request and
+// was never limited; and behind one that forwards ports, all shared one limit.
+func TestForwardedAddressIsTheProxys(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		first, second string // X-Forwarded-For
+		remaining     int    // after both
+	}{
+		"none":          {"", "", 58},
+		"no address":    {"junk", "junk", 58},
+		"port":          {"203.0.113.5:1000", "203.0.113.5:2000", 58},
+		"another":       {"203.0.113.5:1000", "203.0.113.6:1000", 59},
+		"claimed first": {"198.51.100.1, 203.0.113.5:1000", "198.51.100.2, 203.0.113.5:1000", 58},
+		"IPv6":          {"[2001:db8::1]:1000", "[2001:db8:0:1::1]:1000", 59},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := setup(t, config{api: func(o *api.Options) { o.TrustedProxies = []string{"127.0.0.0/8"} }})
+			ask := func(forwarded, chosen string) int {
+				header := map[string]string{"X-Forwarded-For": forwarded, "X-Real-IP": chosen}
+				_, remaining, _ := s.do(request{method: "GET", path: "/v1/usage", header: header}).rate()
+				return remaining
+			}
+			if first, second := ask(c.first, "192.0.2.1"), ask(c.second, "192.0.2.2"); first != 59 || second != c.remaining {
+				t.Errorf("remaining %d, then %d, want 59, then %d", first, second, c.remaining)
+			}
+		})
+	}
+}
+
 // Section 8: the daily limit of Free. Decisions: submissions accepted in a UTC
 // day, retry_after up to the next 00:00 UTC.
 func TestDailyLimit(t *testing.T) {

@@ -20,6 +20,9 @@ import (
 // maxRequestID bounds an id that a client chose.
 const maxRequestID = 128
 
+// forwardedFor lists the addresses that a request came by.
+const forwardedFor = "X-Forwarded-For"
+
 // begin gives the request its id and the state that the others share.
 func (s *Server) begin(c *gin.Context) {
 	id := c.GetHeader("X-Request-ID")
@@ -186,11 +189,24 @@ func (s *Server) limit(c *gin.Context) {
 
 // address names the client for the limiter.
 func address(c *gin.Context) string {
+	withoutPorts(c.Request.Header)
 	addr, err := netip.ParseAddr(c.ClientIP())
 	if err != nil {
 		return ""
 	}
 	return account.AddressKey(addr)
+}
+
+// withoutPorts takes the ports from forwarded addresses: some proxies add
+// them, and gin reads none of a list that holds one.
+func withoutPorts(h http.Header) {
+	forwarded := strings.Split(strings.Join(h.Values(forwardedFor), ","), ",")
+	for i, item := range forwarded {
+		if peer, err := netip.ParseAddrPort(strings.TrimSpace(item)); err == nil {
+			forwarded[i] = peer.Addr().String()
+		}
+	}
+	h.Set(forwardedFor, strings.Join(forwarded, ","))
 }
 
 // requireKey refuses a request without a valid key.

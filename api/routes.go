@@ -13,6 +13,7 @@ func (s *Server) routes() (http.Handler, error) {
 	r := gin.New()
 	r.HandleMethodNotAllowed = true
 	r.RedirectTrailingSlash = false
+	r.RemoteIPHeaders = []string{forwardedFor} // gin would also believe X-Real-IP, which proxies pass on as clients send it
 	if err := r.SetTrustedProxies(s.opts.TrustedProxies); err != nil {
 		return nil, fmt.Errorf("trusted proxies: %w", err)
 	}
