@@ -16,7 +16,7 @@ type gate struct {
 	turns      *turns        // of the files that wait
 	waiting    int           // interactive ones
 	running    int           // places taken
-	background int           // of those, by jobs: about half at most, so that people find places
+	background int           // of those, by jobs: half at most, so that people find places
 	inside     time.Duration // predicted cost of all that run
 	costs      costs
 	empty      time.Time // when no interactive file waited last
@@ -144,7 +144,7 @@ func (g *gate) room(v *visit) bool { return g.running+v.places <= g.opts.Paralle
 // needs more of them.
 func (g *gate) dispatch(now time.Time) {
 	for g.running < g.opts.Parallel {
-		e := g.turns.first(0, now, g.background < max(1, g.opts.Parallel/2))
+		e := g.next(now)
 		if e == nil {
 			break
 		}
@@ -164,6 +164,16 @@ func (g *gate) dispatch(now time.Time) {
 	if g.waiting == 0 {
 		g.empty = now
 	}
+}
+
+// next is whose turn it is. Jobs together have half of the places at most; one that needs
+// more runs as the only one.
+func (g *gate) next(now time.Time) *entry {
+	e := g.turns.first(0, now, true)
+	if e != nil && e.payer.priority == Background && g.background > 0 && g.background+e.visit.places > g.opts.Parallel/2 {
+		return g.turns.first(0, now, false)
+	}
+	return e
 }
 
 // isLate says whether a file that has waited would be done after its deadline. The

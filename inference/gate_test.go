@@ -156,6 +156,43 @@ func TestBackgroundLeavesRoom(t *testing.T) {
 	})
 }
 
+// A film takes two places. A job's film was let in beside a job's picture, so that
+// jobs had three places of four and a person's film stood behind them.
+func TestBackgroundFilmsLeaveRoom(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := newTestGate(4, nil)
+		in := make(map[string]func(bool))
+		var mu sync.Mutex
+		enter := func(name string, priority Priority, head string) {
+			go func() {
+				leave, err := g.enter(t.Context(), Request{Priority: priority, File: uploaded(head)})
+				if err != nil {
+					t.Error(err)
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				in[name] = leave
+			}()
+			synctest.Wait()
+		}
+		const picture, film = "\xff\xd8\xff\xe0", "\x00\x00\x00\x18ftypisom"
+		enter("picture of a job", Background, picture)
+		enter("film of a job", Background, film)
+		enter("film of a person", Interactive, film)
+		if len(in) != 2 || in["film of a person"] == nil {
+			t.Fatalf("%d files are in, the person's film: %v; want the job's picture and it", len(in), in["film of a person"] != nil)
+		}
+		in["picture of a job"](true)
+		synctest.Wait()
+		if in["film of a job"] == nil {
+			t.Error("the job's film waits beside two free places")
+		}
+		in["film of a person"](true)
+		in["film of a job"](true)
+	})
+}
+
 // At three times what it could do the service used to take in everything: 48
 // seconds of work stood in line, all of it late, and nothing was refused. Now
 // the line stays as short as it may be, whatever the load, and nothing is lost
