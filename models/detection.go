@@ -72,10 +72,10 @@ func checkDetection(c *Card) error {
 		return wrong("by_source", "must be left out for %s", c.Task)
 	case d == nil:
 		return wrong("detection", "is missing")
-	case !within(d.Threshold, 0, 1):
-		return wrong("detection.threshold", "is %g, it must be between 0 and 1", d.Threshold)
-	case !within(d.Overlap, 0, 1):
-		return wrong("detection.overlap", "is %g, it must be between 0 and 1", d.Overlap)
+	case !isThreshold(d.Threshold):
+		return wrong("detection.threshold", "is %g or missing, it must be above 0 and at most 1", d.Threshold)
+	case !isThreshold(d.Overlap):
+		return wrong("detection.overlap", "is %g or missing, it must be above 0 and at most 1", d.Overlap)
 	}
 	for i, m := range c.Detection.Measured {
 		if err := checkBoxes("detection.measured."+strconv.Itoa(i), m); err != nil {

@@ -89,8 +89,8 @@ func checkPoints(field string, points OperatingPoints) error {
 
 func checkPoint(field string, p OperatingPoint) error {
 	switch {
-	case !within(p.Threshold, 0, 1):
-		return wrong(field+".threshold", "is %g, it must be between 0 and 1", p.Threshold)
+	case !isThreshold(p.Threshold):
+		return wrong(field+".threshold", "is %g or missing, it must be above 0 and at most 1", p.Threshold)
 	case !within(p.DetectionRate, 0, 1):
 		return wrong(field+".detection_rate", "is %g, it must be between 0 and 1", p.DetectionRate)
 	}

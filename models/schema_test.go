@@ -7,6 +7,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -167,6 +168,57 @@ func compareFields(t *testing.T, at string, root, schema map[string]any, typ ref
 		}
 		for name, inner := range fields {
 			compareFields(t, at+"."+name, root, properties[name].(map[string]any), inner)
+		}
+	}
+}
+
+// A card whose threshold was missing or misspelt passed: it was read as 0, and
+// every file was called fake at that level. Nothing that the schema requires
+// may be left out.
+func TestWhatTheSchemaRequiresIsRequired(t *testing.T) {
+	t.Parallel()
+	schema := compiled(t)
+	for name, card := range map[string]Card{
+		"picture": validCard(), "speech": speechCard(), "face": faceCard(), "motion": motionCard(), "finder": finderCard(),
+	} {
+		var tree map[string]any
+		if err := json.Unmarshal(encode(t, card), &tree); err != nil {
+			t.Fatal(err)
+		}
+		left := 0
+		withoutEach(name, tree, func(what string) {
+			data, err := json.Marshal(tree)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if fits(t, schema, data) == nil {
+				return
+			}
+			left++
+			if _, err := Parse(data); err == nil {
+				t.Errorf("%s: a card without it passes", what)
+			}
+		})
+		if left < 15 {
+			t.Errorf("%s: only %d fields are required", name, left)
+		}
+	}
+}
+
+// withoutEach leaves out one field of a JSON tree after another.
+func withoutEach(at string, tree any, look func(what string)) {
+	switch node := tree.(type) {
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(node)) {
+			value := node[key]
+			delete(node, key)
+			look(at + "." + key)
+			node[key] = value
+			withoutEach(at+"."+key, value, look)
+		}
+	case []any:
+		for i, value := range node {
+			withoutEach(at+"."+strconv.Itoa(i), value, look)
 		}
 	}
 }

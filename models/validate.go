@@ -209,4 +209,7 @@ func checkMotion(c *Card) error {
 // within reports whether v is a number in [low, high]; NaN is not.
 func within(v, low, high float64) bool { return v >= low && v <= high }
 
+// isThreshold refuses 0, which a threshold that is missing or misspelt is read as.
+func isThreshold(v float64) bool { return v > 0 && v <= 1 }
+
 func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
