@@ -117,6 +117,24 @@ func TestFindLibraryLooksIntoTheCache(t *testing.T) {
 	}
 }
 
+// A service account whose home is /dev/null did not find the library beside the
+// executable: the cache folder that could not be looked into ended the search.
+func TestFindLibraryLooksFurther(t *testing.T) {
+	t.Parallel()
+	beside := filepath.Join(t.TempDir(), libraryName)
+	candidates := []string{"/dev/null/.cache/" + libraryName, beside}
+	_, err := firstFile(candidates)
+	if !errors.Is(err, ErrNoLibrary) || !strings.Contains(err.Error(), "(not a directory), "+beside) {
+		t.Errorf("without any: %v", err)
+	}
+	if err := os.WriteFile(beside, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := firstFile(candidates); err != nil || got != beside {
+		t.Errorf("found %s, %v, want %s", got, err, beside)
+	}
+}
+
 func TestCheckVersion(t *testing.T) {
 	t.Parallel()
 	for version, ok := range map[string]bool{

@@ -24,20 +24,27 @@ const libraryName = "libonnxruntime.so." + Version
 // first) and lib/ beside the executable. The error wraps ErrNoLibrary and names
 // where it looked.
 func FindLibrary(explicit string, provider Provider) (string, error) {
-	candidates := []string{explicit}
-	if explicit == "" {
-		candidates = standard(provider)
+	if explicit != "" {
+		return firstFile([]string{explicit})
 	}
-	for _, path := range candidates {
+	return firstFile(standard(provider))
+}
+
+// firstFile is the first that is there to be read. A folder that can't be looked
+// into, as the cache of an account without a home, does not hide the others.
+func firstFile(candidates []string) (string, error) {
+	looked := make([]string, len(candidates))
+	for i, path := range candidates {
 		info, err := os.Stat(path)
 		if err == nil && info.Mode().IsRegular() {
 			return filepath.Abs(path)
 		}
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return "", fmt.Errorf("%w (%w)", ErrNoLibrary, err)
+		looked[i] = path
+		if why, ok := errors.AsType[*fs.PathError](err); ok && !errors.Is(err, fs.ErrNotExist) {
+			looked[i] += " (" + why.Err.Error() + ")"
 		}
 	}
-	return "", fmt.Errorf("%w (looked for %s)", ErrNoLibrary, strings.Join(candidates, ", "))
+	return "", fmt.Errorf("%w (looked for %s)", ErrNoLibrary, strings.Join(looked, ", "))
 }
 
 // standard lists the places of an installed library, best first. Folders that
