@@ -69,7 +69,7 @@ def limits(labels, log_odds, weights, items=None):
     """
     labels, log_odds, weights = np.asarray(labels), np.asarray(log_odds, float), np.asarray(weights, float)
     items = np.arange(len(labels)) if items is None else np.unique(items, return_inverse=True)[1]
-    return [-bound(1 - labels, -log_odds, weights, items), bound(labels, log_odds, weights, items)]
+    return [0.0 - bound(1 - labels, -log_odds, weights, items), bound(labels, log_odds, weights, items)]
 
 
 def bound(labels, log_odds, weights, items):
