@@ -45,6 +45,17 @@ def half(nodes):
     ] + [h.make_node("Cast", ["h"], ["z"], to=T.FLOAT)]
 
 
+def scaled(nodes):
+    """The same numbers by one scale of the whole batch in 8 bits, as dynamic quantisation has it: rows depend on each other."""
+    *nodes, last = nodes
+    return [
+        *nodes,
+        h.make_node("DynamicQuantizeLinear", ["z"], ["q", "qs", "qz"]),
+        h.make_node("DequantizeLinear", ["q", "qs", "qz"], ["d"]),
+        h.make_node(last.op_type, ["d", *last.input[1:]], last.output),
+    ]
+
+
 def main(folder):
     one = h.make_node("Constant", [], ["one"], value=h.make_tensor("one", T.INT64, [1], [1]))
     tensor = h.make_tensor_value_info
@@ -53,6 +64,8 @@ def main(folder):
     *nodes, last = mean(T.UINT8, [1, 2, 3], True)
     nodes[-1].output[0] = "h"
     save(folder, "half", [one, *half(nodes), last],
+         [tensor("x", T.UINT8, ["n", 4, 4, 3])], [tensor("y", T.FLOAT, ["n", 1])])
+    save(folder, "mixed", [one, *scaled(mean(T.UINT8, [1, 2, 3], True))],
          [tensor("x", T.UINT8, ["n", 4, 4, 3])], [tensor("y", T.FLOAT, ["n", 1])])
     save(folder, "floats", mean(T.FLOAT, [1], False),
          [tensor("x", T.FLOAT, ["n", 16])], [tensor("y", T.FLOAT, ["n"])])

@@ -39,6 +39,6 @@ type GoldenError struct {
 
 // Error names the model and both numbers.
 func (e *GoldenError) Error() string {
-	return fmt.Sprintf("model %s: card.json: field golden.output: is %g, but the self-test in a batch of %d gave %g (tolerance %g): the file is another one, or computes something else here; don't use it",
+	return fmt.Sprintf("model %s: card.json: field golden.output: is %g, but the self-test in a batch of %d gave %g (tolerance %g): the file is another one, computes something else here, or answers by what else is in a batch; don't use it",
 		e.Model, e.Want, e.Batch, e.Got, e.Tolerance)
 }

@@ -55,6 +55,14 @@ func halfModel(t testing.TB) *models.Model {
 	return half
 }
 
+// mixedModel gives what bytesModel does, in 8 bits of a scale that all rows share.
+func mixedModel(t testing.TB) *models.Model {
+	t.Helper()
+	mixed := bytesModel(t)
+	mixed.ONNX = onnx(t, "mixed")
+	return mixed
+}
+
 // floatsModel gives 3*mean+0.25 of 16 numbers.
 func floatsModel(t testing.TB) *models.Model {
 	t.Helper()

@@ -236,6 +236,25 @@ func TestGolden(t *testing.T) {
 	}
 }
 
+// The other rows of the batch held the same pattern, so that a graph whose answer
+// depends on its neighbours passed, as one has it that quantize_dynamic made: in
+// service a file's score hung on whose files it was judged with.
+func TestGoldenSeesRowsThatMix(t *testing.T) {
+	env := openEnvironment(t, nil)
+	m := mixedModel(t)
+	s := newTestSession(t, env, m, 4)
+	m.Card.Golden = models.Golden{Pattern: "lcg", Tolerance: 1e-3}
+	m.Card.Golden.Fill(s.Row(0))
+	alone, err := s.Run(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Card.Golden.Output = float64(alone[0])
+	if found, ok := errors.AsType[*GoldenError](Golden(s, m.Card)); !ok || found.Batch != 4 {
+		t.Errorf("a graph that mixes rows: %v, want an error in the batch of 4", found)
+	}
+}
+
 func TestCloseIsIdempotentAndEndsRuns(t *testing.T) {
 	env := openEnvironment(t, nil)
 	s := newTestSession(t, env, bytesModel(t), 2)
