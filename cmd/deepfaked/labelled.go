@@ -73,6 +73,8 @@ func (l *labelled) walk(entries []fs.DirEntry, dir, label string, above []fs.Fil
 				continue
 			}
 			l.walk(l.below(path), path, nearest(e.Name(), label), append(slices.Clone(above), info))
+		case err != nil && nearest(e.Name(), "") != "":
+			l.cannotRead(path, err)
 		case label == "":
 			l.unlabelled++
 		default:
@@ -86,12 +88,16 @@ func (l *labelled) walk(entries []fs.DirEntry, dir, label string, above []fs.Fil
 func (l *labelled) below(dir string) []fs.DirEntry {
 	entries, err := l.read(dir)
 	if err != nil {
-		if path, ok := errors.AsType[*fs.PathError](err); ok {
-			err = path.Err // the sentence names the folder
-		}
-		l.closed = append(l.closed, fmt.Sprintf("%s: The folder cannot be read: %v.", dir, err))
+		l.cannotRead(dir, err)
 	}
 	return entries
+}
+
+func (l *labelled) cannotRead(dir string, err error) {
+	if path, ok := errors.AsType[*fs.PathError](err); ok {
+		err = path.Err // the sentence names the folder
+	}
+	l.closed = append(l.closed, fmt.Sprintf("%s: The folder cannot be read: %v.", dir, err))
 }
 
 func nearest(folder, label string) string {

@@ -65,6 +65,21 @@ func TestLinks(t *testing.T) {
 	assert.Equal(t, []string{"fake/gone.jpg", "fake/linked.jpg", "fake/z.jpg", "real/deep/y.jpg", "real/x.jpg"}, names)
 }
 
+// TestAClassThatIsAway: a link called real whose disk was not mounted was counted as a
+// file in no such folder, so that eval measured without the class and exited with 0.
+func TestAClassThatIsAway(t *testing.T) {
+	t.Parallel()
+	dir := tree(t, "a/real/x.jpg", "fake/y.jpg")
+	away := filepath.Join(dir, "b", "real")
+	require.NoError(t, os.Mkdir(filepath.Dir(away), 0o700))
+	require.NoError(t, os.Symlink("/nonexistent", away))
+	l, err := findLabelled(dir)
+	require.NoError(t, err)
+	assert.Equal(t, []string{away + ": The folder cannot be read: no such file or directory."}, l.closed)
+	assert.Zero(t, l.unlabelled)
+	assert.Len(t, l.names, 2)
+}
+
 // TestAFolderThatCannotBeRead: one of another user ended eval with nothing judged. It
 // is told and counts as failed, and what else there is is judged. Nothing is closed to
 // root, so the folder is read by a function that refuses.
