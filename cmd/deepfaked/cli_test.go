@@ -127,6 +127,15 @@ func TestNothingToDo(t *testing.T) {
 	assert.NotContains(t, out, "decode", "what the service alone calls is not for people")
 }
 
+// TestAFlagStandsForAWrongAddress: a good --listen was refused with what the file says,
+// which was checked before the flag was laid over it.
+func TestAFlagStandsForAWrongAddress(t *testing.T) {
+	t.Parallel()
+	file := write(t, "deepfaked.yaml", []byte("listen: nonsense\n"))
+	assert.Contains(t, call(t, "config", "--config", file, "--listen", "127.0.0.1:9000").ok(t), "127.0.0.1:9000")
+	call(t, "config", "--config", file).refused(t, exitUsage, "nonsense", "host:port")
+}
+
 // TestEnvironment: variables stand for flags, and flags win.
 func TestEnvironment(t *testing.T) {
 	config := write(t, "deepfaked.yaml", []byte("listen: 127.0.0.1:1\ndrain: 7s\ndata: from-file\n"))

@@ -41,7 +41,7 @@ type workFlags struct {
 }
 
 func (c *serveFlags) settings() (config.Config, error) {
-	cfg, err := c.workFlags.settings()
+	cfg, err := c.laid()
 	if err != nil {
 		return cfg, err
 	}
@@ -50,6 +50,15 @@ func (c *serveFlags) settings() (config.Config, error) {
 }
 
 func (c *workFlags) settings() (config.Config, error) {
+	cfg, err := c.laid()
+	if err != nil {
+		return cfg, err
+	}
+	return cfg, check(cfg)
+}
+
+// laid is the file with the flags over it, not checked yet.
+func (c *workFlags) laid() (config.Config, error) {
 	cfg, err := c.load()
 	if err != nil {
 		return cfg, err
@@ -66,7 +75,7 @@ func (c *workFlags) settings() (config.Config, error) {
 	set(&cfg.Deadline, c.Deadline)
 	set(&cfg.Drain, c.Drain)
 	set(&cfg.KeepUploads, c.KeepUploads)
-	return cfg, check(cfg)
+	return cfg, nil
 }
 
 // run serves until it is told to stop.
