@@ -101,6 +101,7 @@ func (p puller) pull(ctx context.Context, c *modelsPull, to streams) error {
 	// Not before: a question that nobody wants to answer must end with the program.
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	defer context.AfterFunc(ctx, stop)() // a second signal ends the process at once
 	err = p.bring(ctx, cfg, entry, c, to)
 	if err != nil && ctx.Err() != nil {
 		return errInterrupted

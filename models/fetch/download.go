@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptrace"
 	"net/url"
 	"os"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 )
 
@@ -96,6 +98,8 @@ func (o Options) attempt(ctx context.Context, file File, part *os.File) error {
 func (o Options) ask(ctx context.Context, file File, part *os.File, have int64) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	var connected atomic.Bool
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { connected.Store(true) }})
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, file.URL, nil)
 	if err != nil {
 		return err
@@ -108,7 +112,7 @@ func (o Options) ask(ctx context.Context, file File, part *os.File, have int64) 
 	defer idle.Stop()
 	answer, err := o.Client.Do(r)
 	if err != nil {
-		return unreachable(ctx, file.URL, err)
+		return o.unreachable(ctx, connected.Load(), file.URL, err)
 	}
 	defer answer.Body.Close() //nolint:errcheck // it was read
 	from, err := begin(answer, file, have)
@@ -127,10 +131,14 @@ func (o Options) ask(ctx context.Context, file File, part *os.File, have int64) 
 	return o.copy(part, answer, file, from, idle)
 }
 
-// unreachable tells a network that is not there from one that was cut.
-func unreachable(ctx context.Context, address string, err error) error {
-	if ctx.Err() != nil && !errors.Is(err, context.DeadlineExceeded) {
+// unreachable tells a network that is not there, where packets may get lost without a
+// word, from a connection that was cut.
+func (o Options) unreachable(ctx context.Context, connected bool, address string, err error) error {
+	switch silent := ctx.Err() != nil && !errors.Is(err, context.DeadlineExceeded); {
+	case silent && connected:
 		return fmt.Errorf("%s: %w", address, errCut)
+	case silent:
+		err = fmt.Errorf("no answer within %v", o.Idle)
 	}
 	host := address
 	if u, parseErr := url.Parse(address); parseErr == nil {

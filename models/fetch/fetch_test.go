@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -265,6 +266,24 @@ func TestNoNetwork(t *testing.T) {
 	err := Download(t.Context(), file(url), filepath.Join(t.TempDir(), "x"), options(t))
 	if !errors.Is(err, ErrNoNetwork) || !strings.HasPrefix(err.Error(), "127.0.0.1:") || !strings.Contains(err.Error(), "mirror") {
 		t.Errorf("a host that is not there gave %v", err)
+	}
+}
+
+// A firewall that drops packets was told as a connection that had been cut, after a
+// minute and a half, with the advice to go on by the same command.
+func TestSilentNetwork(t *testing.T) {
+	t.Parallel()
+	opts := options(t)
+	opts.Idle = 50 * time.Millisecond
+	var dialed atomic.Int32
+	opts.Client = &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		dialed.Add(1)
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}}}
+	err := Download(t.Context(), file("http://192.0.2.1/x"), filepath.Join(t.TempDir(), "x"), opts)
+	if !errors.Is(err, ErrNoNetwork) || !strings.Contains(err.Error(), "no answer within 50ms") || dialed.Load() != 1 {
+		t.Errorf("a host that is silent gave %v after %d attempts", err, dialed.Load())
 	}
 }
 
