@@ -77,7 +77,7 @@ setup-tests:
 train-image: $(WORK)/venv/ready ## train the picture model on MEDIA and MORE, from WEIGHTS: an hour of two cores
 	$(<D)/bin/python scripts/train/image/run.py --data '$(MEDIA)' --more '$(MORE)' --weights '$(WEIGHTS)' --work '$(WORK)' --out models/builtin/image
 
-train-face: $(WORK)/venv/ready ## train the face model on MEDIA and MORE, from WEIGHTS: half an hour of one core
+train-face: $(WORK)/venv/ready ## train the face model on MEDIA and MORE, from WEIGHTS: half an hour
 	$(<D)/bin/python scripts/train/face/run.py --data '$(MEDIA)' --more '$(MORE)' --weights '$(WEIGHTS)' --work '$(WORK)' --out models/builtin/face
 
 train-fusion: $(WORK)/venv/ready build ## fit the fusion of the picture models, after train-image and train-face in the same WORK

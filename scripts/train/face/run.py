@@ -10,7 +10,7 @@ import data
 import measure
 import tables
 from detect import YuNet
-from vision import card, folds, heads, judge, pipeline
+from vision import card, folds, heads, judge, pipeline, quantise
 
 STUDY = pipeline.Study(
     name=data.NAME,
@@ -19,8 +19,8 @@ STUDY = pipeline.Study(
     description="Judges one face: a small network on what two blocks of ViT-Tiny make of it and how that differs from what they make of it and what is about it, trained on genuine faces, blended copies "
     "of them and manipulated faces of 68 methods. Experimental: about three times in four it ranks a face of an unseen method above one "
     "of an unseen genuine source, among pictures a little less often. Best on heads that are rendered or generated from a picture and a "
-    "voice; little better than chance on hand-made composites, face swaps such as SimSwap and FaceShifter, and lip sync such as Diff2Lip. Its likeliest "
-    "false alarms are clips of talking heads and of television.",
+    "voice; little better than chance on hand-made composites beside genuine faces of their own source, face swaps such as SimSwap and FaceShifter, "
+    "and lip sync such as Diff2Lip. Its likeliest false alarms are clips that talking heads were driven by.",
     recipe="scripts/train/face",
     data=data,
     preprocessing={"margin": data.MARGIN, "surround": data.SURROUND},
@@ -31,6 +31,7 @@ STUDY = pipeline.Study(
     judged=heads.judged,
     model=judge.Judge,
     narrow=data.NARROW,
+    precise=(*quantise.ENDS, data.TAPS[0]),  # a difference of two crops' statistics is smaller than either, what rounding does to them is not
     made_by="methods",
     apart="any manipulated face of that method",
     media=measure.media,

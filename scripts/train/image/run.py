@@ -10,7 +10,7 @@ from vision import card, folds, heads, judge, pipeline
 
 STUDY = pipeline.Study(
     name="deepfaked-image",
-    version="0.6.0",
+    version="0.6.1",
     task="image-synthesis",
     description="Judges a picture, or frames of a film, as a whole: a small network on what two blocks of ViT-Tiny make of it and on what "
     "high-pass filters leave, trained on tiles and overviews of generated and of genuine pictures and films. Five times in six it "

@@ -13,7 +13,7 @@ from types import ModuleType
 
 import numpy as np
 
-from vision import card, crossval, export, figures, reduced, report, shortcuts
+from vision import card, crossval, export, figures, quantise, reduced, report, shortcuts
 from vision.folds import folds
 
 UNSEEN = "repositories and {} left out, five folds"
@@ -50,6 +50,7 @@ class Study:
     judged: Callable  # a head and rows of statistics to log-odds
     model: Callable  # the untouched network and a head to what is served
     narrow: tuple = ()  # dimensions of the weights that the file keeps in 8 bits
+    precise: tuple = quantise.ENDS  # blocks whose sums the variant in 8 bits does not round
     made_by: str = "generators"  # what fakes are made by
     apart: str = "any generator or source of that name"  # what the models of the folds have not seen either
     parts: Callable = whole  # of scored items, to what is measured by itself

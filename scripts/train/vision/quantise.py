@@ -16,6 +16,7 @@ ROWS = 96  # that show which values the maps take
 GOLDEN_TOLERANCE = 0.02
 HEAD_PATH = "/head/"  # in the names of the head's nodes
 ADDING = ("proj", "fc2")  # layers of a block whose results are added to the tokens
+ENDS = (0, -1)  # the first and the last block
 HEAD = ("detector.head.last.weight", "detector.head.last.bias")
 
 
@@ -31,7 +32,7 @@ class Rows(CalibrationDataReader):
         return None if part is None else {"pixels": np.ascontiguousarray(part)}
 
 
-def quantise(source, target, rows):
+def quantise(source, target, rows, precise=ENDS):
     """Writes the graph source with the transformer's products with weights in 8 bits to target.
 
     Those that as_they_are() names, attention and the head stay as they are. Weights have a scale for each output;
@@ -41,7 +42,7 @@ def quantise(source, target, rows):
     logging.getLogger().setLevel(logging.ERROR)  # it recommends what is done next
     prepared = Path(f"{target}.prepared")
     quant_pre_process(str(source), str(prepared), skip_symbolic_shape=True)
-    plain = as_they_are(onnx.load(prepared).graph.node)
+    plain = as_they_are(onnx.load(prepared).graph.node, precise)
     quantize_static(
         str(prepared), str(target), Rows(rows), quant_format=QuantFormat.QDQ, op_types_to_quantize=["Gemm"],
         per_channel=True, activation_type=QuantType.QUInt8, weight_type=QuantType.QInt8, nodes_to_exclude=plain,
@@ -51,16 +52,17 @@ def quantise(source, target, rows):
     straighten(target, export.runner(source)(rows), export.runner(target)(rows))
 
 
-def as_they_are(nodes):
-    """The names of the products that are not in 8 bits: the head's, and those that add to the tokens in the first and in the last block.
+def as_they_are(nodes, precise=ENDS):
+    """The names of the products that are not in 8 bits: the head's, and those that add to the tokens in the precise blocks.
 
-    A few channels of the tokens are some hundred times as large as the others there: with these products in 8 bits too, statistics
-    of a picture are off by .37 of their deviation over pictures, in place of .10.
+    A few channels of the tokens are some hundred times as large as the others there: with these products of the first and the last block
+    in 8 bits too, statistics of a picture are off by .37 of their deviation over pictures, in place of .10.
     """
     products = [n.name for n in nodes if n.op_type == "Gemm"]
     adding = [name for name in products if name.rsplit("/", 2)[-2] in ADDING]
-    ends = {block_of(adding[0]), block_of(adding[-1])}
-    return [name for name in products if HEAD_PATH in name or name in adding and block_of(name) in ends]
+    blocks = list(dict.fromkeys(map(block_of, adding)))
+    kept = {blocks[k] for k in precise}
+    return [name for name in products if HEAD_PATH in name or name in adding and block_of(name) in kept]
 
 
 def block_of(name):

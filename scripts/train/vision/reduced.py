@@ -34,7 +34,7 @@ def score_fold(study, items, fold, work):
     left = first_part(study, [items[i] for i in np.load(study.kept(work, f"fold{fold}.npz"))["rows"]])
     known = inside(items, folds(items, crossval.FOLDS, study.groups), fold)
     source, target = (study.kept(work, f"fold{fold}{end}.onnx") for end in ("", "-int8"))
-    quantise.quantise(source, target, sample(study, [items[i] for i in known]))
+    quantise.quantise(source, target, sample(study, [items[i] for i in known]), study.precise)
     run = export.runner(target, 1)
     return {"scores": np.array([study.data.score(run, item) for item in left])}
 
@@ -50,7 +50,7 @@ def scores(study, items, work):
 
 def write(study, folder, items, rows):
     """Writes FILE beside the model; returns its entry in the card. rows are its measurements."""
-    quantise.quantise(folder / "model.onnx", folder / FILE, sample(study, items))
+    quantise.quantise(folder / "model.onnx", folder / FILE, sample(study, items), study.precise)
     export.compact(folder / FILE, study.narrow)
     golden = export.golden(folder / FILE, study.data.SHAPE) | {"tolerance": quantise.GOLDEN_TOLERANCE}
     return {"precision": "int8", "file": FILE, "sha256": export.digest(folder / FILE), "golden": golden, "measured": rows}

@@ -18,6 +18,8 @@ class Quantised(unittest.TestCase):
         nodes += [onnx.helper.make_node("Gemm", ["x", "w"], ["y"], name=name) for name in names]
         ends = [f"/detector/transformer/blocks.{k}/{layer}/Gemm" for k in (0, 2) for layer in ("proj", "fc2")]
         self.assertEqual(quantise.as_they_are(nodes), [*ends, *names[-2:]])
+        every = quantise.as_they_are(nodes, (*quantise.ENDS, 1))
+        self.assertEqual(every, [name for name in names if "proj" in name or "fc2" in name] + names[-2:], "where a difference is judged")
 
 
 if __name__ == "__main__":
