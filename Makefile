@@ -54,6 +54,7 @@ memory-check: build ## a thousand requests of each kind: memory must not grow
 	scripts/memory-check
 
 cluster-check: build setup-tests ## JOBS jobs on a cluster on this machine, whose processes are killed meanwhile
+	scripts/test-cluster
 	scripts/cluster check $(JOBS)
 
 deploy-check: ## check the chart and the compose file; builds helm, kubeconform and docker compose once
