@@ -12,9 +12,9 @@ import detect
 import numpy as np
 from data import FAMILY, KINDS
 from vision import gather
+from vision.finder import reduce, suppress
 
 SIZE = 640  # pixels, side of the input
-GREY = 128  # what is left over of the input
 SMALLEST = 36  # pixels, longer side of the faces that matter
 FRAMES = 4  # of a clip
 MOST = 250  # pictures of a repository's generator or source
@@ -67,42 +67,6 @@ def certain(boxes):
     return (boxes[:, 4] >= SURE) & (longer(boxes) >= SMALLEST)
 
 
-def reduce(pixels, side=SIZE):
-    """The picture reduced by the smallest whole factor that brings it to side or less: the mean of each block."""
-    height, width = pixels.shape[:2]
-    by = -(-max(height, width) // side)
-    if by == 1:
-        return pixels
-    height, width = max(1, height // by), max(1, width // by)
-    return cv2.resize(np.ascontiguousarray(pixels[: height * by, : width * by]), (width, height), interpolation=cv2.INTER_AREA)
-
-
-def framed(pixels, side=SIZE):
-    """The reduced picture at the top left of the grey input."""
-    canvas = np.full((side, side, 3), GREY, np.uint8)
-    canvas[: pixels.shape[0], : pixels.shape[1]] = pixels
-    return canvas
-
-
-def overlaps(boxes, others):
-    """Intersection over union of each box with each other one."""
-    corner = np.maximum(boxes[:, None, :2], others[None, :, :2])
-    extent = np.clip(np.minimum(boxes[:, None, 2:4], others[None, :, 2:4]) - corner, 0, None)
-    shared = extent.prod(2)
-    area = [np.clip(b[:, 2:4] - b[:, :2], 0, None).prod(1) for b in (boxes, others)]
-    return shared / np.maximum(area[0][:, None] + area[1][None] - shared, 1e-6)
-
-
-def suppress(boxes):
-    """The rows that no stronger row overlaps, falling by score, which is the last column."""
-    boxes = boxes[np.argsort(-boxes[:, 4], kind="stable")]
-    kept = []
-    for k in range(len(boxes)):
-        if not kept or overlaps(boxes[k : k + 1], boxes[kept]).max() <= OVERLAP:
-            kept.append(k)
-    return boxes[kept]
-
-
 def labelled(detector, pixels):
     """YuNet's faces; at half the size too, where it finds the largest ones better."""
     found = [np.zeros((0, 5))]
@@ -113,7 +77,7 @@ def labelled(detector, pixels):
         rows = detector.candidates(small)
         boxes = np.concatenate([rows[:, :2] * back, (rows[:, :2] + rows[:, 2:4]) * back, rows[:, 14:]], 1)
         found.append(boxes if factor == 1 else boxes[longer(boxes) >= 128])
-    return suppress(np.concatenate(found))
+    return suppress(np.concatenate(found), OVERLAP)
 
 
 def begin(weights):
@@ -130,7 +94,7 @@ def prepared(job):
     for k, (one, pixels) in enumerate(gather.pictures(item, FRAMES)):
         if min(pixels.shape[:2]) < 64:
             continue
-        small = reduce(np.ascontiguousarray(pixels))
+        small = reduce(np.ascontiguousarray(pixels), SIZE)
         file = f"{stem}-{k}.jpg"
         cv2.imwrite(file, small[:, :, ::-1], [cv2.IMWRITE_JPEG_QUALITY, 97])
         small = cv2.imread(file)[:, :, ::-1]

@@ -3,9 +3,10 @@
 import time
 
 import numpy as np
-from faces import SMALLEST, certain, framed, longer, overlaps, suppress
+from faces import OVERLAP, SIZE, SMALLEST, certain, longer
 from vision.canonical import compress
 from vision.figures import interval
+from vision.finder import framed, overlaps, suppress
 
 CONDITIONS = ("clean", "JPEG q60")
 AGREE = 0.5  # intersection over union from which two boxes are the same face
@@ -19,10 +20,10 @@ def found(run, picture, condition):
     pixels = picture.pixels
     if condition != CONDITIONS[0]:
         pixels = compress(np.ascontiguousarray(pixels), 60)
-    rows = run(framed(pixels)[None])[0].astype(np.float64)
+    rows = run(framed(pixels, SIZE)[None])[0].astype(np.float64)
     chance = 1 / (1 + np.exp(-rows[:, :1]))
     rows = np.concatenate([rows[:, 1:], chance], 1)
-    return suppress(rows[rows[:, 4] >= LOWEST])
+    return suppress(rows[rows[:, 4] >= LOWEST], OVERLAP)
 
 
 def matched(rows, truth):
@@ -90,7 +91,7 @@ def milliseconds(run, pictures, count=200):
     """The median CPU time of one picture, less its loading."""
     times = []
     for picture in pictures[:count]:
-        pixels = framed(picture.pixels)[None]
+        pixels = framed(picture.pixels, SIZE)[None]
         begun = time.process_time()
         run(pixels)
         times.append(time.process_time() - begun)

@@ -16,7 +16,7 @@ import report
 import torch
 import training
 from network import Network
-from vision import card, export, gather
+from vision import card, export, finder, gather
 from vision.folds import folds, inside, repositories
 
 NAME, VERSION, TASK = "deepfaked-face-detection", "0.2.1", "face-detection"
@@ -113,7 +113,7 @@ def main():
     options.out.mkdir(parents=True, exist_ok=True)
     path = options.out / "model.onnx"
     graph.write(network, path)
-    apart = graph.verify(network, path, np.stack([faces.framed(p.pixels) for p in test[:: len(test) // 20][:20]]))
+    apart = graph.verify(network, path, np.stack([finder.framed(p.pixels, faces.SIZE) for p in test[:: len(test) // 20][:20]]))
     run = graph.runner(path)
     threshold = measure.choose([r for c in measure.CONDITIONS for r in measure.judge(run, check, c)])
     clean, worn, rows = conditions(run, test, threshold)

@@ -11,6 +11,7 @@ OWN = {p.stem for p in HERE.glob("*.py")} | {"data"}
 others, path = {name: sys.modules.pop(name) for name in OWN & set(sys.modules)}, sys.path.copy()
 sys.path[:0] = [str(HERE), str(HERE.parent), str(HERE.parent / "image"), str(HERE.parent / "face")]
 
+import graph
 import network
 import numpy as np
 import teacher
@@ -84,6 +85,22 @@ class Served(unittest.TestCase):
 
 
 @unittest.skipUnless(YUNET.is_file(), "needs WEIGHTS/yunet")
+class Comparing(unittest.TestCase):
+    """What of two answers has to agree."""
+
+    def test_only_what_may_be_a_face_is_compared(self):
+        """Of two neighbours alike to the last digits ONNX Runtime kept both and PyTorch one, at a chance of .001: a model of half an hour was not written for it."""
+        rows = np.array([[[1, 10, 10, 50, 50], [-2, 60, 60, 90, 90], [-6.6867, 200, 500, 260, 600], [-6.6913, 130, 530, 200, 610]]], np.float32)
+        others = rows[:, [0, 1, 2, 2]] + np.float32([[[0], [0], [0], [-1e-6]]]) * [1, 0, 0, 0, 0]
+        self.assertEqual(graph.apart(rows, others), (0, 0))
+        for row in (0, 1):
+            others = rows.copy()
+            others[0, row] += [0.01, 0, 3, 0, 0]
+            logits, corners = graph.apart(rows, others)
+            self.assertAlmostEqual(logits, 0.01, places=5)
+            self.assertEqual(corners, 3)
+
+
 class Learning(unittest.TestCase):
     """What is learned from is what YuNet says, and training begins with its weights."""
 

@@ -2,8 +2,9 @@
 
 import cv2
 import numpy as np
-from faces import GREY, SMALLEST, certain, longer
+from faces import SMALLEST, certain, longer
 from vision.augment import recompress, scale, tone
+from vision.finder import GREY
 
 WHOLE = 0.25  # share of the views that show a picture as it is judged, at the top left
 FREE, FILLED = 0.25, 0.7  # a picture that leaves more than this share of the view lies on another one this often
