@@ -3,8 +3,14 @@ import re
 
 import numpy as np
 
-# Two names of the same system, after system_key has made them plain.
-SAME = {"multibandmelgan": "mbmelgan", "fullbandmelgan": "fbmelgan", "parallelwavegan": "pwg"}
+# Other names of a system, after system_key has made them plain, and what is too near to it to count as unseen:
+# a reproduction, another size, another training of the same network.
+SAME = {
+    "multibandmelgan": "mbmelgan", "fullbandmelgan": "fbmelgan", "parallelwavegan": "pwg", "pwgvuv": "pwg", "lmelgan": "melgan",
+    "lbigvgan": "bigvgan", "hifiganmssbcqt": "hifigan", "gradtts+hifigan": "gradtts", "portaspeechadv": "portaspeech",
+    "portaspeechsmall": "portaspeech", "miniflytts": "flytts", "openaitts1": "openaitts", "vallerepro": "valle",
+    "naturalspeech2repro": "naturalspeech2", "voiceboxrepro": "voicebox", "soundstormrepro": "soundstorm",
+}
 CORPORA = ("LJSpeech", "VCTK", "LibriSpeech")
 
 

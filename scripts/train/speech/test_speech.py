@@ -84,7 +84,9 @@ class Unseen(unittest.TestCase):
         self.assertEqual(test.tolist(), [True, False, False, False, False])
 
     def test_names_of_one_system(self):
-        for a, b in (("MB-MelGAN", "multi_band_melgan"), ("PWG(voc)", "parallel_wavegan"), ("YourTTS", "your tts")):
+        """VALL-E counted as unseen by a model that had learned from its reproduction, and OpenAI's voices under their other name."""
+        for a, b in (("MB-MelGAN", "multi_band_melgan"), ("PWG(voc)", "parallel_wavegan"), ("YourTTS", "your tts"),
+                     ("VALL-E", "VALL-E-repro"), ("OpenAI TTS", "OpenAI tts-1"), ("lbigvgan", "BigVGAN(voc)")):
             self.assertEqual(folds.system_key(a), folds.system_key(b), (a, b))
         self.assertNotEqual(folds.system_key("Tacotron2"), folds.system_key("Tacotron2+WaveGlow"))
 
