@@ -91,13 +91,13 @@ def seen(data, work, weights, more=None):
     from vision import gather
 
     files, dropped = faces.listed(data, work, more)
-    detector = faces.YuNet(weights / faces.DETECTOR)
-    found = faces.found([i for i in files if i.label.startswith("face")], detector)
-    items = [item_of([f for f in frames if f[2]], detector) for _, frames in groupby(found, lambda f: f[0].path)]
+    finder = faces.Finder()
+    found = faces.found([i for i in files if i.label.startswith("face")], faces.YuNet(weights / faces.DETECTOR), finder)
+    items = [item_of([f for f in frames if f[2]], finder) for _, frames in groupby(found, lambda f: f[0].path)]
     return [i for i in items if i], dropped + sum(gather.held_out(more, medium) for medium in ("image", "face") if more)
 
 
-def item_of(frames, detector):
+def item_of(frames, finder):
     """A picture, or a clip by its frames, each with its faces, as an item; None where too few faces are found."""
     import clips
     import data as faces
@@ -105,11 +105,11 @@ def item_of(frames, detector):
     crop = lambda pixels, face: faces.face_crop(pixels, face, SIDE, MARGIN)
     one, pixels, own = frames[0] if frames else (None, None, None)
     if one and not one.clip:
-        rows = [crop(*c)[None] for c in faces.conditions(pixels, one.lossy, own[0])]
+        rows = [crop(*c)[None] for c in faces.conditions(pixels, one.lossy, own[0], finder)]
         return Item(one.fake, one.repository, rows, "image")
     if len(frames) < clips.LEAST:
         return None
-    rows = [np.stack([crop(pixels, own[0]) for _, pixels, own in frames]), clips.shared_rows(one.path, detector, crop)]
+    rows = [np.stack([crop(pixels, own[0]) for _, pixels, own in frames]), clips.shared_rows(one.path, finder, crop)]
     return Item(one.fake, one.repository, rows, "video") if len(rows[1]) else None
 
 
@@ -189,7 +189,7 @@ def seen_rows(data, work, weights, count, side=SIDE, margin=MARGIN):
 
     files = [i for i in faces_of(data, work)[0] if i.path.suffix not in gather.CLIPS]
     some = spread([(i.fake, i.repository, i) for i in files], 3 * count)
-    found = faces.found(some, faces.YuNet(weights / faces.DETECTOR))
+    found = faces.found(some, faces.YuNet(weights / faces.DETECTOR), faces.Finder())
     crops = [(i.fake, i.repository, faces.face_crop(pixels, own[0], side, margin)) for i, pixels, own in found if own]
     return np.stack(spread(crops, count))
 

@@ -1,6 +1,6 @@
 """Compares the service with the training scripts: the log-odds of the same files, judged by either.
 
-python agree.py --data DATA --weights WEIGHTS --work WORK [--program bin/deepfaked] [--files 30]
+python agree.py --data DATA --work WORK [--program bin/deepfaked] [--files 30]
 
 Real pictures, films, faces and sounds are judged as they are, pictures and
 sounds saved in other formats too. A difference means that the service decodes, cuts or scales otherwise
@@ -26,15 +26,16 @@ import data as faces
 import gather as sounds
 import numpy as np
 import onnxruntime
-from detect import YuNet
 from PIL import Image
 from sklearn.metrics import roc_auc_score
 from vision import gather as pictures
 from vision.canonical import canonical, overview, overview_factor, rgb, tiles_of
+from vision.finder import Finder
 
 MODELS = HERE.parents[1] / "models" / "builtin"
 MOST = 16  # windows that the service takes from a sound
 FILM_TILES = 48  # that it takes from a film
+SMALLEST = 80  # pixels of the smallest face that it judges
 # name: ending of the file, longer side or None for its own, options of Pillow
 PICTURES = {
     "PNG": (".png", None, {}),
@@ -185,7 +186,7 @@ def compare_films(options):
 
 def compare_faces(options):
     """Rows of face-manipulation: the same boxes, then each side's own of the largest face."""
-    model, detector = Model("face"), YuNet(options.weights / faces.DETECTOR)
+    model, finder = Model("face"), Finder()
     items = [i for i in listed(options, ("images2", "faces")) if i.label.startswith("face")]
     items = spread(items, 10 * options.files)
     same, own, labels, there = [], [], [], 0
@@ -196,16 +197,15 @@ def compare_faces(options):
 
     for item, finding in zip(items, service(options.program, [i.path for i in items], "face-manipulation"), strict=True):
         pixels = seen(item.path)
-        box = detector.largest(pixels)
+        boxes = [b for b in finder.faces(pixels) if max(b[2:]) >= SMALLEST]
         pieces = finding["pieces"] if finding else []
         same += [(odds(p), judge(pixels, p["box"])) for p in pieces]
-        if box and max(box[2:4]) >= faces.SMALLEST:
-            there += 1
-            if pieces:
-                own.append((odds(pieces[0]), judge(pixels, box)))
-                labels.append(item.fake)
+        there += bool(boxes)
+        if boxes and pieces:
+            own.append((odds(pieces[0]), judge(pixels, boxes[0])))
+            labels.append(item.fake)
     row("face, the service's box", same)
-    row(f"face, own boxes ({there} by the training's detector)", own, labels)
+    row(f"face, own boxes of the largest ({there} found by the training's scripts)", own, labels)
 
 
 def compare_sounds(options, folder):
@@ -239,7 +239,6 @@ def main():
     """Prints the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", required=True, type=Path, help="folder of the archives and held-out.sha256")
-    parser.add_argument("--weights", required=True, type=Path, help="folder of the published weights")
     parser.add_argument("--work", required=True, type=Path, help="folder for what is made on the way")
     parser.add_argument("--program", default="bin/deepfaked", help="the built service")
     parser.add_argument("--files", default=30, type=int, help="files of each format")

@@ -21,11 +21,11 @@ def together(items):
     return {path: rows for path, rows in frames.items() if len(rows) >= LEAST}
 
 
-def shared_rows(path, detector, row):
+def shared_rows(path, finder, row):
     """What row makes of a frame and its largest face, of each frame of a clip after encoding, the face found anew as the service would."""
-    found = [(frame, detector.largest(frame)) for frame in film.shared(path, FRAMES)]
+    found = [(frame, finder.faces(frame)[:1]) for frame in film.shared(path, FRAMES)]
     least = SMALLEST * film.LONGEST / 1280
-    return np.array([row(frame, face) for frame, face in found if face and max(face[2:4]) >= least], np.uint8)
+    return np.array([row(frame, face) for frame, faces in found for face in faces if max(face[2:4]) >= least], np.uint8)
 
 
 def file_of(path, work):
@@ -33,8 +33,8 @@ def file_of(path, work):
     return Path(work, "face-base", f"clip-{hashlib.sha256(path.encode()).hexdigest()[:16]}.npy")
 
 
-def keep_shared(items, work, detector):
+def keep_shared(items, work, finder):
     """Keeps the rows of every clip after encoding."""
     for path in together(items):
         if not file_of(path, work).exists():
-            np.save(file_of(path, work), shared_rows(path, detector, row_of))
+            np.save(file_of(path, work), shared_rows(path, finder, row_of))

@@ -20,6 +20,7 @@ import data
 import numpy as np
 from detect import YuNet
 from vision import card, export, gather
+from vision.finder import Finder
 
 
 class Other:
@@ -36,14 +37,14 @@ class Other:
         return self.session.run(None, {self.session.get_inputs()[0].name: rows})[0].ravel().tolist()
 
 
-def seen_again(items, detector):
+def seen_again(items, detector, finder):
     """Yields each item with its picture under every condition; the items of a file follow one another."""
     for path in dict.fromkeys(i.path for i in items):
         own = [i for i in items if i.path == path]
         fresh = gather.Item(path, "", "", "", "", "", whole=own[0].whole)
-        for one, pixels, faces in data.found([fresh], detector):
+        for one, pixels, faces in data.found([fresh], detector, finder):
             if faces:
-                yield own.pop(0), data.conditions(pixels, one.lossy, faces[0])
+                yield own.pop(0), data.conditions(pixels, one.lossy, faces[0], finder)
 
 
 def main():
@@ -58,7 +59,7 @@ def main():
     judged = [i for i in stored if i.label.startswith("face")]
     others = [Other(folder) for folder in options.folders]
     scores, bases = {other.name: [] for other in others}, []
-    for item, pictures in seen_again(judged, YuNet(options.weights / data.DETECTOR)):
+    for item, pictures in seen_again(judged, YuNet(options.weights / data.DETECTOR), Finder()):
         bases.append(item.base)
         for other in others:
             scores[other.name].append(other.score(pictures))

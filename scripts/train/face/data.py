@@ -12,6 +12,7 @@ from blend import self_blend
 from detect import YuNet
 from vision import card, export, gather, judge, store
 from vision.canonical import LONGEST, canonical, compress, shrink
+from vision.finder import Finder, nearest
 from vision.shortcuts import sharpness
 
 NAME = "deepfaked-face"
@@ -104,13 +105,18 @@ def family(item):
     return next((method for part, method in FAMILIES.items() if part in name), name) if item.fake else item.repository
 
 
-def found(items, detector):
-    """Yields every picture or frame as (item, pixels at canonical size, faces that are large enough)."""
+def found(items, detector, finder):
+    """Yields every picture or frame as (item, pixels at canonical size, faces that are large enough).
+
+    Faces are those that the service finds, the largest first. Landmarks, which blending
+    needs, are YuNet's, and what that does not take for a face is none.
+    """
     for item in items:
         for one, pixels in gather.pictures(item, FRAMES):
             pixels, smaller = shrink(pixels, LONGEST)
             one.lossy = one.lossy and not smaller
-            yield one, pixels, [f for f in detector.faces(pixels) if max(f[2:4]) >= SMALLEST]
+            marked = [(box, nearest(detector.faces(pixels), box)) for box in finder.faces(pixels) if max(box[2:]) >= SMALLEST]
+            yield one, pixels, [box + face[4:] for box, face in marked if face]
 
 
 def looked_at(items, work, weights):
@@ -123,18 +129,18 @@ def looked_at(items, work, weights):
     return stored
 
 
-TOOLS = {}  # of a process of the pool: the graph of statistics and the detector of faces
+TOOLS = {}  # of a process of the pool: the graph of statistics, and the detectors of faces
 
 
 def begin(graph, detector):
     """Readies a process of the pool."""
     card.one_thread()
-    TOOLS.update(run=export.runner(graph), detector=YuNet(detector))
+    TOOLS.update(run=export.runner(graph), detector=YuNet(detector), finder=Finder())
 
 
 def faces_of(item, base):
     """The face of a picture, or those of frames of a clip, kept."""
-    frames = enumerate(found([item], TOOLS["detector"]))
+    frames = enumerate(found([item], TOOLS["detector"], TOOLS["finder"]))
     return [keep(one, pixels, faces[0], f"{base}-{k}", store.seed(base) + k) for k, (one, pixels, faces) in frames if faces]
 
 
@@ -146,22 +152,24 @@ def plain(weights):
 def keep(item, pixels, face, base, seed):
     """Keeps the row under each condition, and of a genuine picture that of a self-blended copy, and the statistics of all."""
     item.base, item.face = base, face
-    rows = {"own": rows_of(conditions(pixels, item.lossy, face))}
+    rows = {"own": rows_of(conditions(pixels, item.lossy, face, TOOLS["finder"]))}
     if not item.fake:
         random = np.random.RandomState(seed)
-        rows["made"] = rows_of(conditions(self_blend(pixels, np.array(face[4:]).reshape(5, 2), random), item.lossy, face))
+        copied = self_blend(pixels, np.array(face[4:]).reshape(5, 2), random)
+        rows["made"] = rows_of(conditions(copied, item.lossy, face, TOOLS["finder"]))
     item.traits = [sharpness(crop) for crop, _ in rows["own"]]
     np.savez(f"{base}.npz", **rows)
     np.savez(f"{base}.statistics.npz", **{name: TOOLS["run"](part).astype(np.float16) for name, part in rows.items()})
     return item
 
 
-def conditions(pixels, lossy, face):
-    """The canonical picture as it is, and after JPEG q60 at no more than 768 pixels, with the face in each."""
+def conditions(pixels, lossy, face, finder):
+    """The canonical picture as it is, and after JPEG q60 at no more than 768 pixels, each with the face where the service finds it."""
     clean = canonical(pixels, lossy)
     small, _ = shrink(clean, 768)
     factor = small.shape[1] / clean.shape[1]
-    return [(clean, face), (compress(small, 60), [v * factor for v in face])]
+    both = (clean, face), (compress(small, 60), [v * factor for v in face])
+    return [(picture, nearest(finder.faces(picture), box) or box) for picture, box in both]
 
 
 def rows_of(pictures):

@@ -9,12 +9,12 @@ import clips
 import data
 import measure
 import tables
-from detect import YuNet
 from vision import card, folds, heads, judge, pipeline, quantise
+from vision.finder import Finder
 
 STUDY = pipeline.Study(
     name=data.NAME,
-    version="0.6.0",
+    version="0.6.1",
     task="face-manipulation",
     description="Judges one face: a small network on what two blocks of ViT-Tiny make of it and how that differs from what they make of it and what is about it, trained on genuine faces, blended copies "
     "of them and manipulated faces of 68 methods. Experimental: about three times in four it ranks a face of an unseen method above one "
@@ -45,7 +45,7 @@ def main():
     options = card.arguments(__doc__)
     card.one_thread()
     faces = data.load(options.data, options.work, options.weights, options.more)
-    clips.keep_shared([i for i in faces[0] if i.judged], options.work, YuNet(options.weights / data.DETECTOR))
+    clips.keep_shared([i for i in faces[0] if i.judged], options.work, Finder())
     pipeline.run(STUDY, options, data.plain(options.weights), faces)
 
 

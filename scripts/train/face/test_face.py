@@ -8,6 +8,7 @@ from pathlib import Path
 sys.path[:0] = [str(Path(__file__).resolve().parent), str(Path(__file__).resolve().parents[1])]
 
 import numpy as np
+from PIL import Image
 
 import blend
 import clips
@@ -97,6 +98,37 @@ class Chosen(unittest.TestCase):
         self.assertTrue((data.row_for(alone, noise(), FACE) == narrow).all())
         half = narrow.reshape(2 * quarter, 2, 2 * quarter, 2, 3).mean((1, 3))
         self.assertLess(np.abs(half - wide[quarter:-quarter, quarter:-quarter]).mean(), 6)
+
+    def test_crops_are_cut_where_the_service_finds_the_face(self):
+        """In the boxes of the detector that labelled it faces in pictures were told .03 (AUC) better than the service tells them in those of its own."""
+        class Finder:
+            """Finds the face a little lower, the more so in smaller pictures, and not at all in very small ones."""
+
+            def faces(self, pixels):
+                side = pixels.shape[0]
+                return [[0.3 * side, (0.3 + 8 / side) * side, 0.4 * side, 0.5 * side]] if side > 60 else []
+
+        clean, shared = data.conditions(noise(), False, FACE, Finder())
+        self.assertEqual(clean[1], [60, 68, 80, 100])
+        self.assertEqual(shared[1], clean[1])  # the picture is no larger than what is shared
+        ((_, box), _) = data.conditions(noise()[:50, :50], False, [10.0, 10, 20, 20], Finder())
+        self.assertEqual(box, [10, 10, 20, 20])
+
+    def test_landmarks_are_lent_to_the_faces_that_the_service_finds(self):
+        """A face without landmarks, or that only the lender finds, is none."""
+        class Found:
+            """Finds the same in every picture."""
+
+            def __init__(self, *faces):
+                self.faces = lambda _: [list(face) for face in faces]
+
+        marks = [1.0] * 10
+        with tempfile.TemporaryDirectory() as folder:
+            item = face(path=str(Path(folder, "one.png")))
+            Image.fromarray(noise()).save(item.path)
+            lender = Found([58, 60, 80, 100, *marks], [0, 0, 60, 60, *marks])
+            ((_, _, faces),) = data.found([item], lender, Found([60, 60, 80, 100], [130, 130, 60, 60], [100, 0, 30, 30]))
+        self.assertEqual(faces, [[60, 60, 80, 100, *marks]])
 
     def test_blended_copies_are_of_genuine_faces(self):
         """They are fakes that are trained on and not judged."""

@@ -31,18 +31,18 @@ NARROW = (2, 4)  # dimensions of the weights that are kept in 8 bits: of matrice
 WHOLE_FACES = ("stylegan2", "stylegan2-finetuned", "gan-face-mixed")  # generated altogether
 # Names of the same generator, or of versions too near to count as unseen.
 FAMILIES = {
-    "gpt-image-1": ("gpt-4o", "gpt-4o and successors", "gpt-image-1.5"),
+    "gpt-image-1": ("gpt-4o", "gpt-4o and successors", "gpt-image-1.5", "gpt-image-2"),
     "nano-banana": ("nano-banana-pro", "gemini-image"),
     "stable-diffusion-1": (
         "stable-diffusion-v1", "stable-diffusion-sd1", "stable-diffusion-1.x", "stable-diffusion-1.4-2.1", "animatediff-sd1",
         "stable-diffusion-sd2", "sd-turbo", "sdxs", "unnamed-diffusion",
     ),
-    "sdxl": ("sdxl-turbo", "sdxl-lightning"),
+    "sdxl": ("sdxl-turbo", "sdxl-lightning", "stable-image-core"),
     "sd3": ("sd3.5", "sd3.5-large", "stable-image-ultra"),
     "flux1": ("flux1-dev", "flux1-schnell", "flux1-kontext", "flux1-krea", "flex", "chroma", "uno-flux", "mlx-flux-and-others"),
     "flux2": ("flux2-klein",),
     "dalle-2": ("dalle",),
-    "dalle-mini": ("craiyon",),
+    "dalle-mini": ("craiyon", "min-dalle"),
     "midjourney": ("midjourney-2022", "midjourney-2023", "midjourney-2024", "midjourney-2025", "midjourney-2026", "midjourney-cw"),
     "hidream": ("hidream-i1", "hidream-o1"),
     "sora": ("sora-frame", "sora-video"),
@@ -57,6 +57,14 @@ FAMILIES = {
     "wan": ("wan2.x-video",),
     "janus": ("janus-pro",),
     "vqgan-clip": ("simulacra-pixray-vqgan",),
+    "latent-diffusion": ("glid-3-xl", "majesty-diffusion"),
+    "clip-guided-diffusion": ("disco-diffusion",),
+    "ideogram": ("ideogram-v3", "ideogram-v4", "ideogram4"),
+    "krea-2": ("krea2",),
+    "boogu-image": ("boogu",),
+    "longcat-image": ("longcat",),
+    "hunyuan-image": ("hunyuan-image-3",),
+    "omnigen": ("omnigen2",),
     "Places": ("Places2", "Places365 photos"),
 }
 # Parts of names of what makes films, each with the family of the network that it runs: the first that fits.
@@ -67,7 +75,7 @@ FILM_FAMILIES = {
     "streamingt2v": "modelscope", "show1": "modelscope", "videocomposer": "modelscope", "i2vgen-xl": "modelscope",
     "videocrafter": "videocrafter", "dynamicrafter": "videocrafter", "fifo-diffusion": "videocrafter", "svd": "svd", "stable-video-diffusion": "svd",
     "vista": "svd", "dragnuwa": "svd", "hotshot": "sdxl", "stylegan": "stylegan2",
-    "cosmos": "cosmos", "ltx": "ltx", "magi-1": "magi-1", "kandinsky-5": "kandinsky-5", "veo-": "veo", "kling": "kling", "sora": "sora",
+    "cosmos": "cosmos", "ltx": "ltx", "sana": "sana", "magi-1": "magi-1", "kandinsky-5": "kandinsky-5", "veo-": "veo", "kling": "kling", "sora": "sora",
     "gen-1": "gen-1", "pixeldance": "pixeldance", "boximator": "pixeldance", "lavie": "stable-diffusion-1", "seine": "stable-diffusion-1",
     **{name: "stable-diffusion-1" for name in (
         "animatediff", "sparsectrl", "animatezero", "animatelcm", "tune-a-video", "fatezero", "pix2video", "vid2vid-zero", "controlvideo",

@@ -10,7 +10,7 @@ from vision import card, folds, heads, judge, pipeline
 
 STUDY = pipeline.Study(
     name="deepfaked-image",
-    version="0.6.1",
+    version="0.6.2",
     task="image-synthesis",
     description="Judges a picture, or frames of a film, as a whole: a small network on what two blocks of ViT-Tiny make of it and on what "
     "high-pass filters leave, trained on tiles and overviews of generated and of genuine pictures and films. Five times in six it "
@@ -26,6 +26,7 @@ STUDY = pipeline.Study(
     train=heads.train,
     judged=heads.judged,
     model=judge.Judge,
+    apart="any generator of its family, nor the named collection that a genuine picture is of; what a name only says the kind of, and genuine films, are kept apart by repository",
     parts=data.parts,
 )
 

@@ -2,6 +2,8 @@
 
 import contextlib
 import importlib.util
+import json
+import re
 import sys
 import tempfile
 import unittest
@@ -124,6 +126,16 @@ class Kept(unittest.TestCase):
         alone, behind = self.stored("alone", [item])["0001.png"], self.stored("behind", [before, item])["0001.png"]
         for rows in alone:
             np.testing.assert_array_equal(alone[rows], behind[rows])
+
+    def test_a_generator_has_one_family_however_it_is_spelt(self):
+        """What one repository calls ideogram4 and another ideogram-v4 was unseen to neither's judge."""
+        card = json.loads((Path(data.__file__).parents[3] / "models" / "builtin" / "image" / "card.json").read_text())
+        families = {}
+        for name in {source["name"] for source in card["by_source"] if source["label"] == "fake"}:
+            films = (own for part, own in data.FILM_FAMILIES.items() if part in name)
+            families.setdefault(re.sub("image|[-v]", "", name), set()).add(data.FAMILY.get(name) or next(films, name))
+        self.assertGreater(len(families), 100)
+        self.assertEqual({key: names for key, names in families.items() if len(names) > 1}, {})
 
     def test_families(self):
         """Films of one network are kept apart from each other; genuine ones by repository alone."""

@@ -10,6 +10,7 @@ from vision.folds import equal_weights
 ROUNDS = 1000
 ANY = "any"  # medium
 DIGITS = 6  # of a threshold; the chances of a model without skill lie within a thousandth
+DRIFT = 0.5, 0.995, 100  # lowest and highest quantile that scores are carried over by, and how many: where the lines are
 POINTS = {"strict": 0.01, "balanced": 0.05, "sensitive": 0.15}
 
 
@@ -80,6 +81,19 @@ def limits(labels, scores, repositories, calibration):
     odds = calibration["scale"] * scores.T.ravel() + calibration["bias"]
     weights = np.tile(equal_weights(labels, repositories), count)
     return reliability.limits(np.tile(labels, count), odds, weights, np.tile(np.arange(len(labels)), count))
+
+
+def carried_over(calibration, unseen, known):
+    """The calibration of the final model, which knows what the models of the folds had to do without, and says more of everything.
+
+    unseen and known are for each medium what genuine items score by models that lack what
+    is judged beside them, and by those that lack no more than their repository. The second
+    go over into the first, which calibration is of, by a line through their quantiles.
+    """
+    at = np.linspace(*DRIFT)
+    quantiles = lambda media: np.concatenate([np.quantile(scores, at) for scores in media])
+    scale, bias = np.polyfit(quantiles(known), quantiles(unseen), 1)
+    return {**calibration, "scale": calibration["scale"] * float(scale), "bias": calibration["scale"] * float(bias) + calibration["bias"]}
 
 
 def probability(calibration, scores):

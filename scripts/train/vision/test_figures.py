@@ -82,6 +82,18 @@ class Lines(unittest.TestCase):
         whole = pipeline.line([*items, item(0, 0, ".png")], np.vstack([scores, [[0.5, 0.5]]]), PLAIN)
         self.assertAlmostEqual(hole["balanced"]["threshold"], whole["balanced"]["threshold"], delta=0.01)
 
+    def test_the_final_model_is_no_quicker_to_accuse(self):
+        """It knows the generators that the measured ones lack, and scores genuine files higher too: of pictures 7 and 22 % were above the lines of 5 and 15 %."""
+        random = np.random.RandomState(0)
+        unseen = [random.randn(2000) - 1, random.randn(300) - 1.4]
+        known = [scores * 0.9 + 0.2 for scores in unseen]
+        calibration = {"method": "platt", "scale": 1.2, "bias": -0.1, "limits": [-3, 3]}
+        served = figures.carried_over(calibration, unseen, known)
+        self.assertEqual((served["method"], served["limits"]), ("platt", [-3, 3]))
+        for before, after in zip(unseen, known):
+            np.testing.assert_allclose(figures.probability(served, after), figures.probability(calibration, before), atol=1e-6)
+        self.assertEqual(calibration["scale"], 1.2)
+
     def test_cards_hold_them_apart(self):
         card = figures.on_card(self.lines)
         self.assertEqual(card["operating_points"], self.lines["any"])
