@@ -62,8 +62,8 @@ func NewDetector(parts Parts, opts DetectorOptions) (*Detector, error) {
 }
 
 // Detect judges one file. Its errors are *preprocess.Error when the file is at
-// fault, *SaturatedError when there is too much work, and those of ctx and of
-// req.Admitted.
+// fault, *SaturatedError when there is too much work, those of ctx and of
+// req.Admitted, and *FaultError when none of these is to blame.
 func (d *Detector) Detect(ctx context.Context, req Request) (result Result, err error) {
 	if req.Sensitivity == "" {
 		req.Sensitivity = Balanced
@@ -97,7 +97,7 @@ func (d *Detector) Detect(ctx context.Context, req Request) (result Result, err 
 	clock.lap("decode")
 	findings, err := d.judge(ctx, req, media, sound)
 	if err != nil {
-		return Result{}, err
+		return Result{}, fault(ctx, err)
 	}
 	clock.lap("judge")
 	return d.conclude(req, media, findings, clock.took)
@@ -111,7 +111,11 @@ func (d *Detector) decode(ctx context.Context, req Request, sound *hearing) (*pr
 			return nil, err
 		}
 	}
-	return d.parts.Decoder.Decode(ctx, file, req.Size, req.Declared, sound.listen)
+	media, err := d.parts.Decoder.Decode(ctx, file, req.Size, req.Declared, sound.listen)
+	if err != nil {
+		return nil, fault(ctx, err)
+	}
+	return media, nil
 }
 
 // recognise refuses a file that is of no format: it need not wait for a place, and

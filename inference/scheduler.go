@@ -106,6 +106,9 @@ func (s *Scheduler) Run(ctx context.Context, w Work) ([]float32, error) {
 	return t.outputs, nil
 }
 
+// Executors is how many batches run at the same time.
+func (s *Scheduler) Executors() int { return len(s.ends) }
+
 // Seed records the time that a batch of n rows took at warm-up, so that the
 // first predictions rest on a measurement.
 func (s *Scheduler) Seed(model string, n int, took time.Duration) {

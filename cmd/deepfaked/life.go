@@ -22,6 +22,10 @@ func (s *service) serve(ctx context.Context) error {
 	})
 	background.Go(func() { s.retain(running) })
 	background.Go(func() { s.tend(running) })
+	background.Go(func() {
+		starting.Wait()
+		s.examine(running)
+	})
 	finish := func() {
 		began := time.Now()
 		starting.Wait() // or jobs would be started that nobody ends

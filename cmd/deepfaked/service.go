@@ -53,15 +53,21 @@ func (c *closers) Close() error {
 	return errors.Join(errs...)
 }
 
-// late is a detector that may not be there yet.
-type late struct{ engine atomic.Pointer[engine] }
+// late is a detector that may not be there yet, and may cease to work.
+type late struct {
+	engine atomic.Pointer[engine]
+	doubts chan struct{} // holds one while the engine is to be tested
+	out    atomic.Bool   // it fails its test
+}
 
 // Detect implements api.Detector.
 func (l *late) Detect(ctx context.Context, r inference.Request) (inference.Result, error) {
-	if e := l.engine.Load(); e != nil {
-		return e.detector.Detect(ctx, r)
+	e, out := l.engine.Load(), l.out.Load()
+	if e == nil {
+		return inference.Result{}, errors.New("the models are not loaded")
 	}
-	return inference.Result{}, errors.New("the models are not loaded")
+	result, err := e.detector.Detect(ctx, r)
+	return result, l.doubted(err, out)
 }
 
 // inUse is what judges, nothing before it is there.
@@ -75,7 +81,7 @@ func (l *late) inUse() models.InUse {
 // newService opens the books and, with http, binds the address. The caller closes
 // it.
 func newService(ctx context.Context, cfg config.Config, http bool, logger *slog.Logger) (_ *service, err error) {
-	s := &service{cfg: cfg, logger: logger, judge: &late{}}
+	s := &service{cfg: cfg, logger: logger, judge: &late{doubts: make(chan struct{}, 1)}}
 	if cfg.Admin != "" {
 		s.metrics = metrics.New()
 	}

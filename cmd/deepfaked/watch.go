@@ -56,7 +56,7 @@ func (s *service) openAdmin(ctx context.Context) (err error) {
 		Ready: ready, Rows: s.judge.waiting, Jobs: s.jobs.Waiting, Spool: s.uploads.Usage, Provider: s.judge.provider,
 	})
 	s.admin, err = admin.Open(admin.Options{
-		Listen: s.cfg.Admin, Metrics: s.metrics.Handler(s.logger), Ready: ready, Logger: s.logger,
+		Listen: s.cfg.Admin, Metrics: s.metrics.Handler(s.logger), Ready: ready, Healthy: s.judge.healthy, Logger: s.logger,
 	})
 	if err != nil {
 		return err

@@ -17,13 +17,14 @@ type Options struct {
 	Listen  string       // address; port 0 lets the system choose
 	Metrics http.Handler // answers /metrics
 	Ready   func() error // nil when work can be done, else why not; shown by /readyz
+	Healthy func() error // nil unless only a restart may help; shown by /healthz
 	Logger  *slog.Logger
 }
 
 // Validate names what is missing.
 func (o Options) Validate() error {
-	if o.Listen == "" || o.Metrics == nil || o.Ready == nil || o.Logger == nil {
-		return errors.New("admin: listen, metrics, ready and logger must be set")
+	if o.Listen == "" || o.Metrics == nil || o.Ready == nil || o.Healthy == nil || o.Logger == nil {
+		return errors.New("admin: listen, metrics, ready, healthy and logger must be set")
 	}
 	return nil
 }
@@ -84,14 +85,8 @@ func (s *Server) Close() error {
 func routes(opts Options) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", opts.Metrics)
-	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { say(w, http.StatusOK, "ok") })
-	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
-		if err := opts.Ready(); err != nil {
-			say(w, http.StatusServiceUnavailable, "not ready: "+err.Error())
-			return
-		}
-		say(w, http.StatusOK, "ready")
-	})
+	mux.HandleFunc("GET /healthz", probe(opts.Healthy, "ok", "not healthy: "))
+	mux.HandleFunc("GET /readyz", probe(opts.Ready, "ready", "not ready: "))
 	// Without cmdline, in which the password of a database may stand.
 	mux.HandleFunc("GET /debug/pprof/", pprof.Index)
 	mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
@@ -99,6 +94,17 @@ func routes(opts Options) http.Handler {
 	mux.HandleFunc("POST /debug/pprof/symbol", pprof.Symbol)
 	mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
 	return mux
+}
+
+// probe answers with good, or with 503, bad and what ask says.
+func probe(ask func() error, good, bad string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		if err := ask(); err != nil {
+			say(w, http.StatusServiceUnavailable, bad+err.Error())
+			return
+		}
+		say(w, http.StatusOK, good)
+	}
 }
 
 // say answers with a line of text.

@@ -19,7 +19,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func options(listen string) Options {
 	return Options{
-		Listen: listen, Ready: func() error { return nil }, Logger: slog.New(slog.DiscardHandler),
+		Listen: listen, Ready: func() error { return nil }, Healthy: func() error { return nil }, Logger: slog.New(slog.DiscardHandler),
 		Metrics: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "metrics") }),
 	}
 }
@@ -122,5 +122,5 @@ func TestCloseDoesNotWaitForAProfile(t *testing.T) {
 func TestOptionsAreChecked(t *testing.T) {
 	t.Parallel()
 	_, err := Open(Options{Listen: ":0"})
-	assert.ErrorContains(t, err, "metrics, ready and logger must be set")
+	assert.ErrorContains(t, err, "metrics, ready, healthy and logger must be set")
 }

@@ -167,6 +167,29 @@ func (r *Runner) Start(ctx context.Context) error {
 	return nil
 }
 
+// Pause has no further job begun until Resume: those that wait are left to other
+// processes. It returns once those that run have ended, or with ctx's error.
+func (r *Runner) Pause(ctx context.Context) error {
+	if !r.started.Load() {
+		return nil
+	}
+	return r.queue.Stop(ctx)
+}
+
+// Resume has jobs begun again, once those have ended that ran when they were paused. It
+// does nothing after Close.
+func (r *Runner) Resume(ctx context.Context) error {
+	if !r.started.Load() || r.closed.Load() {
+		return nil
+	}
+	err := errors.Join(r.queue.Stop(ctx), r.queue.Start(context.WithoutCancel(ctx)))
+	if r.closed.Load() { // and may have found nothing to stop
+		r.stopping.Store(true)
+		err = errors.Join(err, r.queue.StopAndCancel(context.WithoutCancel(ctx)))
+	}
+	return err
+}
+
 // Close takes no more jobs and lets those that run come to their end until ctx
 // ends. What is not finished by then, and what has not begun, is left for the
 // next process, at no attempt's cost. It returns once no job runs any more, and

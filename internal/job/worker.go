@@ -43,6 +43,7 @@ func (w *worker) Work(ctx context.Context, j *river.Job[detection]) (err error) 
 		return r.superseded(j, err)
 	}
 	var busy *inference.SaturatedError
+	var fault *inference.FaultError
 	wait, waits := waitFor(j, err)
 	switch {
 	case r.stopping.Load() && errors.Is(err, context.Canceled):
@@ -51,6 +52,9 @@ func (w *worker) Work(ctx context.Context, j *river.Job[detection]) (err error) 
 	case errors.As(err, &busy):
 		end = Postponed
 		return river.JobSnooze(max(busy.RetryAfter, time.Second))
+	case errors.As(err, &fault) && fault.Out:
+		end = Postponed
+		return river.JobSnooze(r.opts.Retry) // another process may be able to
 	case waits:
 		end = Postponed
 		r.deps.Logger.Warn("job waits for its upload", "request_id", j.Args.RequestID, "detection", j.Args.ID, "for", wait.String(), "error", err)

@@ -35,7 +35,7 @@ containers:
       httpGet: {path: /healthz, port: admin}
       periodSeconds: 2
       failureThreshold: 30
-    livenessProbe: # not of readiness: what it waits for is not made better by a restart
+    livenessProbe: # not of readiness: most of what it waits for is not made better by a restart
       httpGet: {path: /healthz, port: admin}
       periodSeconds: 10
       timeoutSeconds: 3

@@ -1,0 +1,103 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"deepfaked/inference"
+)
+
+// An engine that was proven at the start may cease to work later: a GPU is lost, or no
+// decoder can be started any more. Each analysis fails at once then, and a process that
+// fails that fast would take every job that waits, those of healthy processes too, through
+// all its attempts within seconds.
+
+// Between two tests of an engine: calm after one that it passed, or files that spoil their
+// own analysis would have it tested without end.
+const (
+	calm    = time.Second
+	testFor = 30 * time.Second // what takes longer has failed
+)
+
+// doubted has the engine tested when an analysis failed by no fault of its file, and says
+// whether the engine was failing already when it began.
+func (l *late) doubted(err error, out bool) error {
+	fault := (*inference.FaultError)(nil)
+	if !errors.As(err, &fault) {
+		return err
+	}
+	if fault.Out = out; !out {
+		select {
+		case l.doubts <- struct{}{}:
+		default: // one is enough
+		}
+	}
+	return err
+}
+
+// healthy says why nothing that a restart would not mend can be judged.
+func (l *late) healthy() error {
+	if l.out.Load() {
+		return errors.New("the analysis fails its own test")
+	}
+	return nil
+}
+
+// examine tests the engine each time that it is doubted, and has nothing begun here for as
+// long as it fails.
+func (s *service) examine(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-s.judge.doubts:
+		}
+		if err := s.test(ctx); err != nil && ctx.Err() == nil {
+			s.suspend(ctx, err)
+			for s.test(ctx) != nil && ctx.Err() == nil {
+				pause(ctx, tendEvery)
+			}
+			s.resume(ctx)
+		}
+		pause(ctx, calm)
+	}
+}
+
+func (s *service) test(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, testFor)
+	defer cancel()
+	return s.judge.engine.Load().test(ctx)
+}
+
+func (s *service) suspend(ctx context.Context, err error) {
+	s.judge.out.Store(true)
+	s.logger.Error("nothing can be analysed for now; jobs are left to others until the self-test passes again", "error", err)
+	s.setReady(errors.New("the analysis fails its own test, which is repeated; the log of the service says why"))
+	ctx, cancel := context.WithTimeout(ctx, tendEvery) // what still runs then may be hanging
+	defer cancel()
+	if err := s.jobs.Pause(ctx); err != nil && ctx.Err() == nil {
+		s.logger.Error("the jobs could not be paused", "error", err)
+	}
+}
+
+func (s *service) resume(ctx context.Context) {
+	for ctx.Err() == nil {
+		err := s.jobs.Resume(ctx)
+		if err == nil {
+			s.judge.out.Store(false)
+			s.setReady(nil)
+			s.logger.Info("the self-test passes again")
+			return
+		}
+		s.logger.Error("the jobs could not be started again; that is tried again", "error", err)
+		pause(ctx, tendEvery)
+	}
+}
+
+func pause(ctx context.Context, wait time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(wait):
+	}
+}

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"image"
+	"image/png"
+	"io"
+	"math"
+
+	"deepfaked/inference"
+	"deepfaked/inference/ort"
+	"deepfaked/internal/sandbox"
+	"deepfaked/models"
+	"deepfaked/preprocess"
+)
+
+// test decodes a picture and runs the self-test of each model's card, among what is being
+// judged.
+func (e *engine) test(ctx context.Context) error {
+	if err := e.testDecoder(ctx); err != nil {
+		return fmt.Errorf("self-test: %w", err)
+	}
+	rows := 1
+	if e.provider != string(ort.CPU) {
+		rows = gpuBatch * e.scheduler.Executors() // so that each GPU has some
+	}
+	for _, c := range e.cards {
+		if err := e.testModel(ctx, c, rows); err != nil {
+			return fmt.Errorf("self-test: %w", err)
+		}
+	}
+	return nil
+}
+
+func (e *engine) testDecoder(ctx context.Context) (err error) {
+	file, err := sandbox.NewMemory("self-test")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	if err := png.Encode(file, image.NewGray(image.Rect(0, 0, 64, 64))); err != nil {
+		return err
+	}
+	at, err := file.Seek(0, io.SeekCurrent)
+	if err != nil {
+		return err
+	}
+	media, err := e.decoder.Decode(ctx, file, at, preprocess.Image, nil)
+	if err != nil {
+		return err
+	}
+	media.Close()
+	return nil
+}
+
+// testModel runs the self-test of a card. That there is too much to do says nothing.
+func (e *engine) testModel(ctx context.Context, c models.Card, rows int) error {
+	outputs, err := e.scheduler.Run(ctx, inference.Work{
+		Model: c.Name, Rows: rows, Fill: func(_ int, row models.Row) { c.Golden.Fill(row) }, Priority: inference.Interactive,
+	})
+	if saturated := (*inference.SaturatedError)(nil); errors.As(err, &saturated) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	each := len(outputs) / rows
+	for i := range rows {
+		got := float64(outputs[i*each])
+		if !(math.Abs(got-c.Golden.Output) <= c.Golden.Tolerance) { // NaN fails
+			return fmt.Errorf("model %s: %g in place of %g", c.Name, got, c.Golden.Output)
+		}
+	}
+	return nil
+}
