@@ -2,6 +2,7 @@ package job
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -31,7 +32,8 @@ const (
 // victim accepts jobs and runs them until it is killed, and writes a line for
 // each that it has accepted. Told to "die" it ends in the middle of the first
 // job, having accepted it if there was none. Told to "stall" it accepts one, says
-// "begun" in the middle of it, and fails it when its standard input ends.
+// "begun" in the middle of it, and fails it when its standard input ends. Told to "choose" it
+// ends in the middle of the one job that the file "deadly" names.
 func victim(w where, does string) error {
 	ctx := context.Background()
 	p, err := openPlace(ctx, w)
@@ -46,6 +48,17 @@ func victim(w where, does string) error {
 		switch does {
 		case "die":
 			os.Exit(3)
+		case "choose":
+			<-time.After(100 * time.Millisecond) // until those beside it have begun
+			deadly, err := os.ReadFile(w.data + "/deadly")
+			if err != nil {
+				return inference.Result{}, err
+			}
+			content := make([]byte, len(deadly))
+			if _, err := req.File.ReadAt(content, 0); err == nil && bytes.Equal(content, deadly) {
+				os.Exit(3)
+			}
+			<-time.After(200 * time.Millisecond)
 		case "stall":
 			fmt.Println("begun") //nolint:forbidigo // read by the test
 			_, err := io.Copy(io.Discard, os.Stdin)
@@ -64,7 +77,7 @@ func victim(w where, does string) error {
 			_ = r.Recover(ctx)
 		}
 	}()
-	if _, err := os.Stat(w.data + "/accepted"); does == "die" && err == nil {
+	if _, err := os.Stat(w.data + "/accepted"); (does == "die" || does == "choose") && err == nil {
 		select {}
 	}
 	for {
@@ -170,4 +183,51 @@ func testFileThatKills(t *testing.T, fresh func(testing.TB) where) {
 	f.used(1)
 	f.empty()
 	assert.WithinDuration(t, time.Now(), d.Completed, time.Minute)
+}
+
+// A file that ends its process was run beside the same others at each of its attempts,
+// and three of them were given up with it.
+func TestFileThatKillsTakesNobodyAlong(t *testing.T) {
+	t.Parallel()
+	onBoth(t, testFileThatKillsTakesNobodyAlong)
+}
+
+func testFileThatKillsTakesNobodyAlong(t *testing.T, fresh func(testing.TB) where) {
+	t.Helper()
+	w := fresh(t)
+	ids := acceptedBefore(t, w, 8)
+	require.NoError(t, os.WriteFile(w.data+"/accepted", nil, 0o600))
+	require.NoError(t, os.WriteFile(w.data+"/deadly", []byte(ids[1]), 0o600))
+	for range 3 {
+		require.ErrorContains(t, run(t, w, "choose", func(*exec.Cmd, string) {}), "exit status 3")
+	}
+	f := enter(t, w)
+	f.start(good, options(4))
+	f.inherit()
+	for i, id := range ids {
+		want := account.Complete
+		if i == 1 {
+			want = account.Failed
+		}
+		assert.Equal(t, want, f.ended(id).State, "job %d", i)
+	}
+}
+
+// acceptedBefore has a process accept n jobs and end before it runs any.
+func acceptedBefore(t *testing.T, w where, n int) (ids []string) {
+	t.Helper()
+	p, err := openPlace(t.Context(), w)
+	require.NoError(t, err)
+	a, err := p.account(t.Context())
+	require.NoError(t, err)
+	r, err := p.runner(t.Context(), good, options(0))
+	require.NoError(t, err)
+	for range n {
+		id, err := p.submit(t.Context(), r, a)
+		require.NoError(t, err)
+		ids = append(ids, id)
+	}
+	require.NoError(t, r.Close(t.Context()))
+	require.NoError(t, p.close())
+	return ids
 }

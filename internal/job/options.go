@@ -7,7 +7,7 @@ import (
 
 // Options bounds a Runner.
 type Options struct {
-	Workers    int           // jobs running at the same time; 0: this process accepts jobs and runs none
+	Workers    int           // jobs running at the same time, and one more during which a process has ended; 0: this process accepts jobs and runs none
 	Queue      int           // jobs waiting
 	Attempts   int           // of one job, before it is given up
 	Retry      time.Duration // before the second attempt; before the n-th it is (n-1)² times that

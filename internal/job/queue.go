@@ -20,6 +20,11 @@ const keepJobs = time.Hour
 // many as there are free workers.
 const cooldown = 10 * time.Millisecond
 
+// suspects is River's queue of jobs during which a process has ended: one of them may end
+// the next as well, so they run one at a time, or it would take the same others along at
+// each of its attempts.
+const suspects = "suspects"
+
 // detection is what the queue holds of a submission.
 type detection struct {
 	ID          string                `json:"id"`
@@ -57,7 +62,7 @@ func (r *Runner) config() *river.Config {
 		Workers:                     workers,
 	}
 	if r.opts.Workers > 0 {
-		c.Queues = map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: r.opts.Workers}}
+		c.Queues = map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: r.opts.Workers}, suspects: {MaxWorkers: 1}}
 	}
 	return c
 }

@@ -64,7 +64,7 @@ func (r *Runner) Recover(ctx context.Context) error {
 
 // release gives back what nobody is running: the process that was has gone. An
 // attempt that it began counts, or a file that ends its process would do so for
-// ever. It returns how many wait again.
+// ever, and each is a suspect from then on. It returns how many wait again.
 func (r *Runner) release(ctx context.Context, tx *store.Tx) (int64, error) {
 	left := `state = 'running' AND ` + r.words.holder + ` NOT IN (` + r.deps.Store.AtWork() + `)`
 	_, err := tx.ExecContext(ctx, `
@@ -74,7 +74,7 @@ func (r *Runner) release(ctx context.Context, tx *store.Tx) (int64, error) {
 		return 0, err
 	}
 	again, err := tx.ExecContext(ctx, `
-		UPDATE river_job SET state = 'available', scheduled_at = `+r.words.now+` WHERE `+left)
+		UPDATE river_job SET state = 'available', queue = '`+suspects+`', scheduled_at = `+r.words.now+` WHERE `+left)
 	if err != nil {
 		return 0, err
 	}
