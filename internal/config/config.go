@@ -71,7 +71,7 @@ type Jobs struct {
 	Workers  int           `yaml:"workers"`  // jobs analysed at the same time
 	Queue    int           `yaml:"queue"`    // jobs waiting; further ones are told to come back
 	Attempts int           `yaml:"attempts"` // of one job, before it fails
-	Deadline time.Duration `yaml:"deadline"` // of one attempt, from its start
+	Deadline time.Duration `yaml:"deadline"` // of one attempt, from when its turn has come
 }
 
 // Plans are the contract's plans.

@@ -33,6 +33,7 @@ type Task struct {
 	Declared    preprocess.Kind       // empty: whatever the content is
 	Sensitivity inference.Sensitivity // empty: balanced
 	Reserve     func() error          // reserves a place for it once there is room to judge it; nil: it has one
+	Begun       func()                // is called when its turn has come; may be nil
 }
 
 // kept is a task's file, a copy of which stays, where uploads are kept, from when its
@@ -40,12 +41,15 @@ type Task struct {
 type kept struct {
 	*spool.File
 
-	id string
+	task Task
 }
 
 // Rewind implements inference.File.
 func (k kept) Rewind() (*os.File, error) {
-	if err := k.Keep(k.id); err != nil {
+	if k.task.Begun != nil {
+		k.task.Begun()
+	}
+	if err := k.Keep(k.task.ID); err != nil {
 		return nil, err
 	}
 	return k.File.Rewind()
@@ -61,7 +65,7 @@ func Judge(ctx context.Context, d Detector, t Task, p inference.Priority) (accou
 		return account.Outcome{}, err
 	}
 	result, err := d.Detect(ctx, inference.Request{
-		File: kept{t.File, t.ID}, Size: t.File.Size(), Declared: t.Declared,
+		File: kept{t.File, t}, Size: t.File.Size(), Declared: t.Declared,
 		Sensitivity: t.Sensitivity, Account: t.Account, Priority: p, Admitted: t.Reserve,
 	})
 	if err != nil {

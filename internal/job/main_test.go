@@ -77,8 +77,11 @@ func failing(err error) detector {
 	return func(context.Context, inference.Request) (inference.Result, error) { return inference.Result{}, err }
 }
 
-// untilStopped never comes to an end by itself.
-func untilStopped(ctx context.Context, _ inference.Request) (inference.Result, error) {
+// untilStopped has its turn at once, and never comes to an end by itself.
+func untilStopped(ctx context.Context, r inference.Request) (inference.Result, error) {
+	if _, err := r.File.Rewind(); err != nil {
+		return inference.Result{}, err
+	}
 	<-ctx.Done()
 	return inference.Result{}, ctx.Err()
 }

@@ -11,7 +11,7 @@ type Options struct {
 	Queue      int           // jobs waiting
 	Attempts   int           // of one job, before it is given up
 	Retry      time.Duration // before the second attempt; before the n-th it is (n-1)² times that
-	Deadline   time.Duration // for one attempt, from its start
+	Deadline   time.Duration // for one attempt's analysis, from when its turn has come, and for fetching the upload before
 	RetryAfter time.Duration // told to a client when the queue is full
 	Shared     bool          // other processes may be parking uploads in the same place: at the start none is taken for left behind
 	Observer   Observer      // may be nil

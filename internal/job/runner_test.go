@@ -251,8 +251,28 @@ func testDeadlineOfOneJob(t *testing.T, fresh func(testing.TB) where) {
 	f := setup(t, fresh(t), untilStopped, opts)
 	d := f.ended(f.submit(1)[0])
 	assert.Equal(t, account.Failed, d.State)
-	assert.Contains(t, d.Error, context.DeadlineExceeded.Error())
+	assert.Contains(t, d.Error, ErrTooLate.Error())
 	f.empty()
+}
+
+// Of sixteen long films with sixteen workers on two cores, from the eighth on each had used
+// up its ten minutes while it waited for the others, and failed as one that took too long.
+func TestWaitingIsNotTooLate(t *testing.T) {
+	t.Parallel()
+	opts := options(1)
+	opts.Deadline = time.Second
+	f := setup(t, onSQLite(t), func(ctx context.Context, r inference.Request) (inference.Result, error) {
+		select {
+		case <-time.After(2 * time.Second): // its turn comes
+		case <-ctx.Done():
+			return inference.Result{}, ctx.Err()
+		}
+		_, err := r.File.Rewind()
+		result, _ := good(ctx, r)
+		return result, err
+	}, opts)
+	d := f.ended(f.submit(1)[0])
+	assert.Equal(t, account.Complete, d.State, d.Error)
 }
 
 // What an earlier process left that no job belongs to.

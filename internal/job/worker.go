@@ -73,25 +73,30 @@ func final(err error) bool {
 	return errors.As(err, &media) || errors.Is(err, ErrTooLate) || errors.Is(err, spool.ErrLost) || errors.Is(err, spool.ErrDamaged)
 }
 
-// attempt fetches and judges the upload within the deadline.
+// attempt fetches the upload and judges it, each within the deadline. How long it waits
+// in between, for others to be judged, is not the file's fault.
 func (r *Runner) attempt(ctx context.Context, d detection) (account.Outcome, error) {
-	ctx, cancel := context.WithTimeout(ctx, r.opts.Deadline)
-	defer cancel()
-	outcome, err := r.analyse(ctx, d)
-	if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	late := time.AfterFunc(r.opts.Deadline, func() { cancel(ErrTooLate) })
+	defer late.Stop()
+	outcome, err := r.analyse(ctx, d, late)
+	if err != nil && errors.Is(context.Cause(ctx), ErrTooLate) {
 		err = fmt.Errorf("%w: %w", ErrTooLate, err)
 	}
 	return outcome, err
 }
 
-func (r *Runner) analyse(ctx context.Context, d detection) (account.Outcome, error) {
+func (r *Runner) analyse(ctx context.Context, d detection, late *time.Timer) (account.Outcome, error) {
 	file, err := r.deps.Uploads.Open(ctx, d.ID, d.SHA256, d.Size)
 	if err != nil {
 		return account.Outcome{}, err
 	}
 	defer func() { _ = file.Close() }()
+	late.Stop()
 	return r.judge(ctx, Task{
-		ID: d.ID, RequestID: d.RequestID, Account: d.Account, File: file, Declared: d.Declared, Sensitivity: d.Sensitivity,
+		Begun: func() { late.Reset(r.opts.Deadline) },
+		ID:    d.ID, RequestID: d.RequestID, Account: d.Account, File: file, Declared: d.Declared, Sensitivity: d.Sensitivity,
 	})
 }
 
