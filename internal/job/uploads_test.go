@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -80,10 +81,11 @@ func TestUploadsAreSlow(t *testing.T) {
 }
 
 // A store that is away, or a spool that is full, costs no attempt: with a single
-// one the job succeeds all the same. It was observed as tried again.
+// one the job succeeds all the same. It was observed as tried again. While the process
+// had no file descriptors left, each attempt cost one.
 func TestUploadsAreWaitedFor(t *testing.T) {
 	t.Parallel()
-	for _, err := range []error{spool.ErrAway, spool.ErrFull} {
+	for _, err := range []error{spool.ErrAway, spool.ErrFull, syscall.EMFILE} {
 		t.Run(err.Error(), func(t *testing.T) {
 			t.Parallel()
 			opts, seen := options(1), &observed{}
