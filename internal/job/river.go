@@ -69,6 +69,7 @@ func (c *client[D, T]) complete(ctx context.Context, tx *store.Tx, ids ...int64)
 // openQueue makes a client that has not been started.
 func openQueue(books *store.Store, b bell, c *river.Config) (queue, error) {
 	if pool := books.Postgres(); pool != nil {
+		c.Hooks = append(c.Hooks, river.HookInsertBeginFunc(dueByTheDatabase))
 		return newClient(riverpgxv5.New(pool), c, func(tx *store.Tx, do func(pgx.Tx) error) error { return tx.Postgres(do) })
 	}
 	d := &driver{riversqlite.New(books.SQLite()), b}
