@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/riverqueue/river/rivertype"
+
+	"deepfaked/internal/store"
 )
 
 // Jobs are fetched once they are due by the database's clock, and clocks of several
@@ -16,4 +18,25 @@ import (
 func dueByTheDatabase(_ context.Context, p *rivertype.JobInsertParams) error {
 	p.ScheduledAt = &time.Time{}
 	return nil
+}
+
+// hasten has jobs run that are to wait for longer than any job is told to: River says
+// until when by the clock of the process that made the last attempt, and a clock of
+// SQLite's only process may have been put back since. It returns how many.
+func (r *Runner) hasten(ctx context.Context, tx *store.Tx) (int64, error) {
+	hastened, err := tx.ExecContext(ctx, `
+		UPDATE river_job SET state = 'available', scheduled_at = `+r.words.now+`
+		WHERE state IN ('available', 'retryable', 'scheduled') AND scheduled_at > `+r.words.in(r.opts.longestWait()))
+	if err != nil {
+		return 0, err
+	}
+	return hastened.RowsAffected()
+}
+
+// longestWait is for how long a job is told to wait at the most: after a failure,
+// while another process has it, or for its upload. One that is to wait longer for
+// room, or by the options of another process, is tried too soon, which does no harm.
+func (o Options) longestWait() time.Duration {
+	before := o.Attempts - 1
+	return max(time.Duration(before*before)*o.Retry, o.Deadline, awayLast)
 }

@@ -5,9 +5,11 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"deepfaked/internal/account"
 	"deepfaked/internal/postgrestest"
+	"deepfaked/internal/store"
 )
 
 // A job was due by the clock of the process that accepted it, and fetched by the
@@ -19,4 +21,44 @@ func TestAcceptedByAClockThatIsAhead(t *testing.T) {
 	w.database = postgrestest.Behind(t, w.database, time.Hour)
 	f := setup(t, w, good, options(1))
 	assert.Equal(t, account.Complete, f.ended(f.submit(1)[0]).State)
+}
+
+// A job that is tried again was due by the clock of its worker, and on SQLite by one
+// that may have been put back since: it waited until that hour had come again. It runs
+// once the jobs of others are looked for; one that has to wait no longer than others
+// is left alone.
+func TestDueByAClockThatWasAhead(t *testing.T) {
+	t.Parallel()
+	onBoth(t, testDueByAClockThatWasAhead)
+}
+
+func testDueByAClockThatWasAhead(t *testing.T, fresh func(testing.TB) where) {
+	t.Helper()
+	f := setup(t, fresh(t), good, options(0))
+	var late []string
+	for _, state := range []string{"available", "retryable", "scheduled"} {
+		id := f.submit(1)[0]
+		f.waits(id, state, time.Hour)
+		late = append(late, id)
+	}
+	waits := f.submit(1)[0]
+	f.waits(waits, "retryable", f.jobs.opts.longestWait()-time.Second)
+	f.start(good, options(1))
+	f.inherit()
+	for _, id := range late {
+		assert.Equal(t, account.Complete, f.ended(id).State)
+	}
+	d, err := f.ledger.Detection(t.Context(), f.account, waits)
+	require.NoError(t, err)
+	assert.Equal(t, account.Processing, d.State)
+}
+
+// waits has the job of a detection wait.
+func (f *fixture) waits(id, state string, wait time.Duration) {
+	f.t.Helper()
+	require.NoError(f.t, f.books.Write(f.t.Context(), func(tx *store.Tx) error {
+		_, err := tx.ExecContext(f.t.Context(), `
+			UPDATE river_job SET state = '`+state+`', scheduled_at = `+f.jobs.words.in(wait)+` WHERE args->>'id' = $1`, id)
+		return err
+	}))
 }

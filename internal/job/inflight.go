@@ -83,7 +83,7 @@ func (r *Runner) reclaim(ctx context.Context, tx *store.Tx) (int64, error) {
 	r.inFlight.forget(ended, running)
 	again, err := tx.ExecContext(ctx, `
 		UPDATE river_job SET state = 'available', attempt = attempt - 1, scheduled_at = `+r.words.now+`
-		WHERE state = 'running' AND `+r.words.holder+` = $1 AND attempted_at < `+r.words.late+`
+		WHERE state = 'running' AND `+r.words.holder+` = $1 AND attempted_at < `+r.words.in(-unheard)+`
 		AND id NOT IN (`+r.words.listed+`)`, r.deps.Process.ID(), string(known))
 	if err != nil {
 		return 0, err

@@ -31,15 +31,19 @@ func (r *Runner) resume(ctx context.Context) error {
 // Recover takes up what processes left that are no longer at work: jobs that they
 // were running wait again, unless they have had all their attempts, and detections
 // that no job works for have failed. Jobs that were fetched for this process and
-// never reached it wait again, too. It can run at any time.
+// never reached it wait again, too, and those that a wrong clock has wait for long run.
+// It can run at any time.
 func (r *Runner) Recover(ctx context.Context) error {
-	var again, reclaimed int64
+	var again, reclaimed, hastened int64
 	var lost map[string]string
 	err := r.deps.Process.Inherit(ctx, func(tx *store.Tx) (err error) {
 		if again, err = r.release(ctx, tx); err != nil {
 			return err
 		}
 		if reclaimed, err = r.reclaim(ctx, tx); err != nil {
+			return err
+		}
+		if hastened, err = r.hasten(ctx, tx); err != nil {
 			return err
 		}
 		lost, err = findLost(ctx, tx)
@@ -50,6 +54,9 @@ func (r *Runner) Recover(ctx context.Context) error {
 	}
 	if reclaimed > 0 {
 		r.deps.Logger.Warn("jobs wait again that were fetched for this process and never reached it", "jobs", reclaimed)
+	}
+	if hastened > 0 {
+		r.deps.Logger.Warn("jobs run now that were to wait for longer than jobs do: a clock is wrong, or was", "jobs", hastened)
 	}
 	for id, message := range lost {
 		if err := r.conclude(ctx, id, r.deps.Books.Fail(ctx, id, message)); err != nil {

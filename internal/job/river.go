@@ -110,23 +110,25 @@ func migrate[T any](ctx context.Context, d riverdriver.Driver[T]) error {
 // words are what the two databases say differently of the queue's table.
 type words struct {
 	now    string
-	late   string // what was fetched before has been begun, or never will be
-	holder string // the process that makes, or made, the last attempt
-	listed string // the numbers in $2, a JSON array
+	in     func(time.Duration) string // the time that is so long from now
+	holder string                     // the process that makes, or made, the last attempt
+	listed string                     // the numbers in $2, a JSON array
 }
 
 func wordsOf(books *store.Store) words {
 	if books.Postgres() != nil {
 		return words{
 			now:    "now()",
-			late:   fmt.Sprintf("now() - interval '%d seconds'", unheard/time.Second),
+			in:     func(d time.Duration) string { return fmt.Sprintf("now() + interval '%f seconds'", d.Seconds()) },
 			holder: "attempted_by[array_upper(attempted_by, 1)]",
 			listed: "SELECT value::bigint FROM json_array_elements_text($2::json)",
 		}
 	}
 	return words{
-		now:    "strftime('%Y-%m-%d %H:%M:%f', 'now')",
-		late:   fmt.Sprintf("strftime('%%Y-%%m-%%d %%H:%%M:%%f', 'now', '-%d seconds')", unheard/time.Second),
+		now: "strftime('%Y-%m-%d %H:%M:%f', 'now')",
+		in: func(d time.Duration) string {
+			return fmt.Sprintf("strftime('%%Y-%%m-%%d %%H:%%M:%%f', 'now', '%+f seconds')", d.Seconds())
+		},
 		holder: "attempted_by->>'$[#-1]'",
 		listed: "SELECT value FROM json_each($2)",
 	}
