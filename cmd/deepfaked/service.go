@@ -160,7 +160,7 @@ func (s *service) openBooks(ctx context.Context) error {
 		return nil
 	})
 	books := ledgerOptions(s.cfg)
-	books.Process, books.Alone = s.process, opts.Database == ""
+	books.Process, books.Now, books.Alone = s.process, s.process.Now, opts.Database == ""
 	s.ledger, err = account.New(s.books, books)
 	return err
 }

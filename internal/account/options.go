@@ -11,7 +11,9 @@ import (
 // Options chooses the plans on offer.
 type Options struct {
 	Plans []Plan
-	// Now is the clock: creation times, periods and days follow it.
+	// Now is the clock: all times, periods, days and what Purge deletes follow it. Where
+	// several processes keep the books it is the same for all (store.Process.Now): one
+	// that is wrong could delete everybody's results.
 	Now func() time.Time
 	// Process is who holds the places of synchronous detections; nil where none is
 	// reserved, and nothing is recovered.

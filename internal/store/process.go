@@ -18,6 +18,7 @@ import (
 type Process struct {
 	store *Store
 	id    string
+	clock clock
 	stop  func()
 }
 
@@ -41,6 +42,11 @@ func (s *Store) Join(ctx context.Context, logger *slog.Logger) (*Process, error)
 
 // ID names the process; no other ever had the same.
 func (p *Process) ID() string { return p.id }
+
+// Now is the time by the database's clock, which is the same for all processes. On
+// SQLite it is the machine's. Its error is a part of how long the database took to
+// answer when the process last said that it is there.
+func (p *Process) Now() time.Time { return p.clock.now() }
 
 // Leave takes the process from those at work: what it has not ended is left to
 // the others. It is idempotent.
@@ -96,14 +102,19 @@ func (p *Process) beat(ctx context.Context, logger *slog.Logger) {
 	}
 }
 
-// seen enters the process by the database's clock. After a silence it begins
-// anew: it may have been the database that nobody reached.
+// seen enters the process by the database's clock, and hears what that says. After a
+// silence it begins anew: it may have been the database that nobody reached.
 func (p *Process) seen(ctx context.Context) error {
 	return p.store.WriteUnsynced(ctx, func(tx *Tx) error {
-		_, err := tx.ExecContext(ctx, `
+		asked, now := time.Now(), time.Time{}
+		err := tx.QueryRowContext(ctx, `
 			INSERT INTO processes (id, since, seen_at) VALUES ($1, clock_timestamp(), clock_timestamp())
 			ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at,
-			  since = CASE WHEN processes.seen_at > `+p.store.recently()+` THEN processes.since ELSE excluded.since END`, p.id)
+			  since = CASE WHEN processes.seen_at > `+p.store.recently()+` THEN processes.since ELSE excluded.since END
+			RETURNING clock_timestamp()`, p.id).Scan(&now)
+		if err == nil {
+			p.clock.hear(now, asked)
+		}
 		return err
 	})
 }
