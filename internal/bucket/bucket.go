@@ -73,44 +73,6 @@ func (b *Bucket) Close() error {
 	return nil
 }
 
-// Park stores the file as an object. When it returns nil the store has confirmed
-// all of it. The file stays open and can be read on. The error matches
-// spool.ErrAway unless ctx has ended.
-func (b *Bucket) Park(ctx context.Context, name string, f *spool.File) error {
-	file, err := f.Rewind()
-	if err != nil {
-		return err
-	}
-	within, beat, stop := b.watch(ctx)
-	defer stop()
-	body := upload{io.NewSectionReader(file, 0, f.Size()), beat}
-	err = b.blobs.Upload(within, name, body, &blob.WriterOptions{ContentType: "application/octet-stream"})
-	if err != nil {
-		return away(ctx, "store an upload", err, context.Cause(within))
-	}
-	return nil
-}
-
-// upload says whenever a part of it is read. S3's client reads parts side by
-// side where it can.
-type upload struct {
-	*io.SectionReader
-
-	beat func()
-}
-
-// Read implements io.Reader.
-func (u upload) Read(p []byte) (int, error) {
-	u.beat()
-	return u.SectionReader.Read(p)
-}
-
-// ReadAt implements io.ReaderAt.
-func (u upload) ReadAt(p []byte, offset int64) (int, error) {
-	u.beat()
-	return u.SectionReader.ReadAt(p, offset)
-}
-
 // Discard deletes an object. One that is not there is no error.
 func (b *Bucket) Discard(ctx context.Context, name string) error {
 	within, cancel := context.WithTimeoutCause(ctx, b.stall, errStalled)
