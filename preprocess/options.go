@@ -20,6 +20,7 @@ type PoolOptions struct {
 	Start       time.Duration // wall clock until a new child is ready
 	MemoryBytes uint64        // of a child's address space, libraries included
 	CPUSeconds  uint64        // of processor time for one file
+	CPUShare    float64       // of a core; a child that was late with less is no verdict on its file
 	OutputBytes int64         // of pixels and samples of one file
 	UploadBytes int64         // of the largest file to expect
 	Recycle     int           // files until a child is replaced
@@ -35,7 +36,7 @@ func DefaultPoolOptions() PoolOptions {
 		Limits: DefaultLimits(), Children: 2,
 		Env:     []string{"OPENCV_LOG_LEVEL=SILENT", "GOMAXPROCS=1", "GOGC=400"},
 		Timeout: time.Minute, Start: 30 * time.Second,
-		MemoryBytes: 8 << 30, CPUSeconds: 60, OutputBytes: 128 << 20, UploadBytes: 100 << 20, Recycle: 4000,
+		MemoryBytes: 8 << 30, CPUSeconds: 60, CPUShare: 0.5, OutputBytes: 128 << 20, UploadBytes: 100 << 20, Recycle: 4000,
 		Logger: slog.New(slog.NewJSONHandler(os.Stderr, nil)),
 	}
 }
@@ -51,6 +52,8 @@ func (o PoolOptions) Validate() error {
 		return errors.New("decoder: start must be positive")
 	case o.CPUSeconds < 1:
 		return errors.New("decoder: CPU seconds must be at least 1")
+	case !(o.CPUShare >= 0 && o.CPUShare <= 1):
+		return errors.New("decoder: CPU share must be between 0 and 1")
 	case o.OutputBytes < 1<<20:
 		return errors.New("decoder: output bytes must be at least 1 MiB")
 	case o.UploadBytes < 1:

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -91,7 +92,7 @@ func TestChildrenThatFailCostOneRequest(t *testing.T) {
 	}{
 		{mode: "crash", cause: "about to crash", loss: preprocess.LostCrash},
 		{mode: "killed", cause: "killed", loss: preprocess.LostKilled},
-		{mode: "stopped", cause: "too long", loss: preprocess.LostTimeout, tune: func(o *preprocess.PoolOptions) { o.Timeout = 200 * time.Millisecond }},
+		{mode: "spin", cause: "too long", loss: preprocess.LostTimeout, tune: func(o *preprocess.PoolOptions) { o.Timeout, o.CPUShare = 500*time.Millisecond, 0.01 }},
 		{mode: "spin", cause: "processor time", loss: preprocess.LostCPU, tune: func(o *preprocess.PoolOptions) { o.CPUSeconds = 1 }},
 		{mode: "hoard", cause: "no memory", loss: preprocess.LostMemory, tune: nil},
 		{mode: "overflow", cause: "output is", loss: preprocess.LostReply, tune: nil},
@@ -190,6 +191,23 @@ func TestAnInnocentFileIsDecodedAfterAll(t *testing.T) {
 	pool := newPool(t, opts)
 	if _, err := decodeBytes(t, pool, tinyPNG(t), ""); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestAStarvedChildIsNotTheFilesFault: a container that was throttled or paused for
+// a minute had its files refused for good as such that can't be decoded safely.
+func TestAStarvedChildIsNotTheFilesFault(t *testing.T) {
+	t.Parallel()
+	opts := poolOptions(t, "stopped")
+	opts.Timeout = 200 * time.Millisecond
+	seen := &observed{}
+	opts.Observer = seen
+	_, err := decodeBytes(t, newPool(t, opts), tinyPNG(t), "")
+	if e := new(preprocess.Error); errors.As(err, &e) || err == nil || !strings.Contains(err.Error(), "too little of the processor") {
+		t.Fatalf("got %v", err)
+	}
+	if _, losses := seen.seen(); !slices.Equal(losses, []preprocess.Loss{preprocess.LostTimeout}) {
+		t.Errorf("children lost to %v", losses)
 	}
 }
 

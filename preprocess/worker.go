@@ -27,7 +27,8 @@ type worker struct {
 	*sandbox.Child
 
 	opts     PoolOptions
-	returned chan bool // healthy or not, to the keeper, once per file; of capacity 1
+	used     time.Duration // processor time, before the file
+	returned chan bool     // healthy or not, to the keeper, once per file; of capacity 1
 }
 
 // serve decodes one file and gives the worker back to its keeper. A child that
@@ -53,16 +54,28 @@ func (w *worker) serve(ctx context.Context, req DecodeRequest, source *os.File, 
 		return nil, err
 	}
 	late, before := errors.Is(err, os.ErrDeadlineExceeded), err
+	starved := late && w.starved() // asked while it lives
 	err = w.end(err)
 	w.opts.lost(w.cause(ctx, before))
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
 	lost := w.lost(req, err)
-	if late {
+	switch {
+	case starved:
+		return nil, fmt.Errorf("decoder: %w, with too little of the processor", err)
+	case late:
 		return nil, unsafeFile(req.Format, err)
 	}
 	return nil, lost
+}
+
+// starved says that the child, whose time is up, had so little of the processor
+// that this is no verdict on the file: a throttled container or a machine that was
+// suspended may be to blame.
+func (w *worker) starved() bool {
+	now, err := w.CPUTime()
+	return err == nil && now-w.used < time.Duration(w.opts.CPUShare*float64(w.opts.Timeout))
 }
 
 // lost tells the operator, and the pool.
@@ -85,6 +98,10 @@ func (w *worker) ask(req DecodeRequest, source *os.File, e *ear) (*DecodeReply, 
 	}
 	w.ResetStderr()
 	if err := w.AllowCPU(time.Duration(w.opts.CPUSeconds) * time.Second); err != nil { //nolint:gosec // small
+		return nil, errNotServed
+	}
+	w.used, err = w.CPUTime()
+	if err != nil {
 		return nil, errNotServed
 	}
 	_ = w.SetDeadline(time.Now().Add(w.opts.Timeout)) // wall clock: the operating system's business

@@ -73,20 +73,37 @@ func (c *Child) AllowCPU(d time.Duration) error {
 }
 
 func allowCPU(pid int, d time.Duration) error {
-	var used unix.Timespec
-	if err := unix.ClockGettime(cpuClock(pid), &used); err != nil {
-		return fmt.Errorf("sandbox: read the child's CPU time: %w", err)
+	used, err := cpuTime(pid)
+	if err != nil {
+		return err
 	}
 	var now unix.Rlimit
 	if err := unix.Prlimit(pid, unix.RLIMIT_CPU, nil, &now); err != nil {
 		return fmt.Errorf("sandbox: read the child's CPU limit: %w", err)
 	}
-	soft := uint64(used.Sec) + 1 + uint64((d+time.Second-1)/time.Second) //nolint:gosec // neither is negative
+	soft := uint64(used/time.Second) + 1 + uint64((d+time.Second-1)/time.Second) //nolint:gosec // neither is negative
 	now.Cur = min(soft, now.Max)
 	if err := unix.Prlimit(pid, unix.RLIMIT_CPU, &now, nil); err != nil {
 		return fmt.Errorf("sandbox: set the child's CPU limit: %w", err)
 	}
 	return nil
+}
+
+// CPUTime is how much processor time the child has used in its life.
+func (c *Child) CPUTime() (used time.Duration, err error) {
+	err = c.own(func(pid int) error {
+		used, err = cpuTime(pid)
+		return err
+	})
+	return used, err
+}
+
+func cpuTime(pid int) (time.Duration, error) {
+	var used unix.Timespec
+	if err := unix.ClockGettime(cpuClock(pid), &used); err != nil {
+		return 0, fmt.Errorf("sandbox: read the child's CPU time: %w", err)
+	}
+	return time.Duration(used.Nano()), nil
 }
 
 // cpuClock is the clock of all processor time of a process, as
