@@ -121,6 +121,9 @@ func describeLimit(err error) *problem {
 	case errors.As(err, &daily):
 		return &problem{code: rateLimited, reason: dailyLimit, retryAfter: daily.RetryAfter, message: fmt.Sprintf(
 			"The plan's daily limit of %s is used up.", count(daily.Limit, "submission"))}
+	case errors.Is(err, job.ErrShare) && errors.As(err, &busy):
+		return &problem{code: rateLimited, reason: jobsWaiting, retryAfter: busy.RetryAfter,
+			message: "As many jobs of this account wait as the service has room left for everybody's."}
 	case errors.As(err, &busy):
 		return &problem{code: rateLimited, reason: saturated, retryAfter: busy.RetryAfter,
 			message: "The service has more work than it can finish in time."}

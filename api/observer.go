@@ -36,6 +36,7 @@ const (
 	dailyLimit    Reason = "daily_limit"
 	saturated     Reason = "saturated"       // more work than can be done in time
 	uploadsAtOnce Reason = "uploads_at_once" // of one account
+	jobsWaiting   Reason = "jobs_waiting"    // likewise
 	shuttingDown  Reason = "shutting_down"
 	tooLate       Reason = "deadline"
 	spoolFull     Reason = "spool_full"
@@ -49,7 +50,7 @@ func Reasons() []Reason {
 	return []Reason{
 		unauthorized, quotaExceeded, asyncNotAllowed, invalidRequest, notFound, methodNotAllowed, Reason(payloadTooLarge), rateLimited,
 		internalError, notReady, Reason(preprocess.EmptyFile), Reason(preprocess.UnsupportedMediaType), Reason(preprocess.ContentTypeMismatch),
-		dailyLimit, saturated, uploadsAtOnce, shuttingDown, tooLate, spoolFull, uploadLost, uploadsAway, gone,
+		dailyLimit, saturated, uploadsAtOnce, jobsWaiting, shuttingDown, tooLate, spoolFull, uploadLost, uploadsAway, gone,
 	}
 }
 

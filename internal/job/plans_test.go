@@ -22,21 +22,21 @@ func testQueryPlans(t *testing.T, fresh func(testing.TB) where) {
 	t.Helper()
 	f := enter(t, fresh(t))
 	require.NoError(t, Migrate(t.Context(), f.books))
-	explain, now := "EXPLAIN ", wordsOf(f.books).now
+	words, explain := wordsOf(f.books), "EXPLAIN "
 	if f.database == "" {
 		explain = "EXPLAIN QUERY PLAN "
 	}
 	require.NoError(t, f.books.Write(t.Context(), func(tx *store.Tx) error {
 		_, err := tx.ExecContext(t.Context(), `
 			WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2000)
-			INSERT INTO river_job (args, kind, max_attempts, state, finalized_at) SELECT '{"id": "x"}', 'detection', 3, 'completed', `+now+` FROM n`)
+			INSERT INTO river_job (args, kind, max_attempts, state, finalized_at) SELECT '{"id": "x"}', 'detection', 3, 'completed', `+words.now+` FROM n`)
 		if err == nil {
 			_, err = tx.ExecContext(t.Context(), `ANALYZE`)
 		}
 		return err
 	}))
 	for name, text := range map[string]string{
-		"jobs that wait": strings.ReplaceAll(countWaiting, "$1", "256"),
+		"jobs that wait": strings.ReplaceAll(words.object(countWaiting), "$1", "256"),
 		"uploads wanted": wantedUploads,
 		"jobs that run":  `SELECT id FROM river_job WHERE state = 'running'`,
 		"one job":        `SELECT state FROM river_job WHERE id = 77`,

@@ -113,6 +113,7 @@ type words struct {
 	in     func(time.Duration) string // the time that is so long from now
 	holder string                     // the process that makes, or made, the last attempt
 	listed string                     // the numbers in $2, a JSON array
+	object func(rows string) string   // rows of account and n, as one JSON object
 }
 
 func wordsOf(books *store.Store) words {
@@ -122,6 +123,9 @@ func wordsOf(books *store.Store) words {
 			in:     func(d time.Duration) string { return fmt.Sprintf("now() + interval '%f seconds'", d.Seconds()) },
 			holder: "attempted_by[array_upper(attempted_by, 1)]",
 			listed: "SELECT value::bigint FROM json_array_elements_text($2::json)",
+			object: func(rows string) string {
+				return "SELECT coalesce(json_object_agg(account, n), '{}')::text FROM (" + rows + ") AS row"
+			},
 		}
 	}
 	return words{
@@ -131,6 +135,7 @@ func wordsOf(books *store.Store) words {
 		},
 		holder: "attempted_by->>'$[#-1]'",
 		listed: "SELECT value FROM json_each($2)",
+		object: func(rows string) string { return "SELECT json_group_object(account, n) FROM (" + rows + ")" },
 	}
 }
 

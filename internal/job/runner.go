@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"sync/atomic"
 
-	"deepfaked/inference"
 	"deepfaked/internal/account"
 	"deepfaked/internal/gather"
 	"deepfaked/internal/store"
@@ -24,9 +23,6 @@ type Books interface {
 
 // ErrClosed says that the service takes no more work.
 var ErrClosed = errors.New("the service is shutting down")
-
-// ErrFull says that no more jobs may wait.
-var ErrFull = errors.New("the queue of jobs is full")
 
 // Deps is what a Runner works with. It closes none of them, and the store must
 // stay open until Close has returned.
@@ -94,7 +90,7 @@ func New(ctx context.Context, deps Deps, opts Options) (*Runner, error) {
 // Submit accepts t for an account: its place, its job and its upload are on disk
 // when it returns nil. Then the file may be closed; the runner has it by its
 // name. The error is an *inference.SaturatedError and ErrFull when the queue is
-// full, or one of the books; nothing is left of the submission then. What is accepted after Close waits
+// full, or ErrShare when it is for this account, or one of the books; nothing is left of the submission then. What is accepted after Close waits
 // for the next process.
 func (r *Runner) Submit(ctx context.Context, a account.Account, s account.Submission, t Task) error {
 	if err := r.deps.Uploads.Park(ctx, t.ID, t.File); err != nil {
@@ -124,31 +120,6 @@ func (r *Runner) reserve(ctx context.Context, all []accepted) error {
 		requests[i], jobs[i] = a.request, a.job
 	}
 	return r.deps.Books.ReserveAll(ctx, requests, func(ctx context.Context, tx *store.Tx) error { return r.insert(ctx, tx, jobs) })
-}
-
-// countWaiting counts the jobs that wait, up to $1.
-const countWaiting = `
-	SELECT count(*) FROM (
-	  SELECT 1 FROM river_job WHERE state IN ('available', 'retryable', 'scheduled') LIMIT $1) AS waiting`
-
-// insert queues jobs unless the queue has no room for all of them.
-func (r *Runner) insert(ctx context.Context, tx *store.Tx, jobs []detection) error {
-	n := 0 // on PostgreSQL until the jobs are there: it is counted in the same way there and back
-	err := tx.Soon(ctx, &n, countWaiting, r.opts.Queue)
-	if err != nil {
-		return fmt.Errorf("count the jobs that wait: %w", err)
-	}
-	full := func() bool { return n+len(jobs) > r.opts.Queue }
-	if !full() {
-		err = r.queue.insert(ctx, tx, jobs)
-	}
-	if full() {
-		return fmt.Errorf("%w: %w", ErrFull, &inference.SaturatedError{RetryAfter: r.opts.RetryAfter})
-	}
-	if err != nil {
-		return fmt.Errorf("queue a job: %w", err)
-	}
-	return nil
 }
 
 // Start ends what can't go on, takes up what earlier processes left, and runs

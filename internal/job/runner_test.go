@@ -168,6 +168,35 @@ func testQueueIsBounded(t *testing.T, fresh func(testing.TB) where) {
 	f.empty()
 }
 
+// One account could have all that waits: whoever came next was refused until its jobs had
+// been run. It has half of the queue, and leaves as much again to each other.
+func TestNoAccountHasTheWholeQueue(t *testing.T) {
+	t.Parallel()
+	onBoth(t, testNoAccountHasTheWholeQueue)
+}
+
+func testNoAccountHasTheWholeQueue(t *testing.T, fresh func(testing.TB) where) {
+	t.Helper()
+	opts := options(0)
+	opts.Queue = 12
+	f := setup(t, fresh(t), good, opts)
+	other, err := f.ledger.CreateKey(t.Context(), "bob", "pro")
+	require.NoError(t, err)
+	bob, err := f.ledger.Authenticate(t.Context(), other.Token)
+	require.NoError(t, err)
+	f.submit(6)
+	_, err = f.place.submit(t.Context(), f.jobs, f.account)
+	require.ErrorIs(t, err, ErrShare)
+	var busy *inference.SaturatedError
+	require.ErrorAs(t, err, &busy)
+	for range 3 {
+		_, err = f.place.submit(t.Context(), f.jobs, bob)
+		require.NoError(t, err)
+	}
+	_, err = f.place.submit(t.Context(), f.jobs, bob)
+	require.ErrorIs(t, err, ErrShare)
+}
+
 // The times of a job that has ended can be compared by SQLite, or it would never
 // be forgotten: they were Go's own text once, zone and monotonic clock included.
 func TestTimesAreComparable(t *testing.T) {

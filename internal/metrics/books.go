@@ -64,7 +64,7 @@ func (b *Books) wroteAll(n int, began time.Time, event Event, err error) {
 }
 
 // elsewhere are errors that are no fault of the books.
-var elsewhere = []error{job.ErrFull, context.Canceled, account.ErrSuperseded, account.ErrComplete, account.ErrFailed, account.ErrNotFound}
+var elsewhere = []error{job.ErrFull, job.ErrShare, context.Canceled, account.ErrSuperseded, account.ErrComplete, account.ErrFailed, account.ErrNotFound}
 
 // refusal is empty where nothing is wrong with the books: the queue was full, the
 // client has left, or the detection had ended already or is another process's.
