@@ -31,7 +31,8 @@ func (r *Runner) resume(ctx context.Context) error {
 // Recover takes up what processes left that are no longer at work: jobs that they
 // were running wait again, unless they have had all their attempts, and detections
 // that no job works for have failed. Jobs that were fetched for this process and
-// never reached it wait again, too, and those that a wrong clock has wait for long run.
+// never reached it wait again, too, those that a wrong clock has wait for long run, and
+// those that wait are put in order.
 // It can run at any time.
 func (r *Runner) Recover(ctx context.Context) error {
 	var again, reclaimed, hastened int64
@@ -44,6 +45,9 @@ func (r *Runner) Recover(ctx context.Context) error {
 			return err
 		}
 		if hastened, err = r.hasten(ctx, tx); err != nil {
+			return err
+		}
+		if err = r.order(ctx, tx); err != nil {
 			return err
 		}
 		lost, err = findLost(ctx, tx)
