@@ -5,7 +5,6 @@ package main
 import (
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -13,11 +12,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
-
-// noDecoders is a file as long as which is there no decoder of a process starts.
-func noDecoders(parent int) string {
-	return filepath.Join(os.TempDir(), fmt.Sprintf("deepfaked-test-%d-no-decoders", parent))
-}
 
 // killDecoders ends the decoders and has none start until what it returns is called.
 func killDecoders(t *testing.T) (mend func()) {

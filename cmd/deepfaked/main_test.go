@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -28,6 +29,11 @@ func TestMain(m *testing.M) {
 		postgrestest.Stop()
 		os.Exit(code)
 	}))
+}
+
+// noDecoders is a file as long as which is there no decoder of a process starts.
+func noDecoders(parent int) string {
+	return filepath.Join(os.TempDir(), fmt.Sprintf("deepfaked-test-%d-no-decoders", parent))
 }
 
 // said is what a command came to.
