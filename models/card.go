@@ -96,7 +96,7 @@ type Calibration struct {
 	Scale  float64 `json:"scale"`
 	Bias   float64 `json:"bias"`
 	// Limits are the lowest and the highest log-odds that the validation set
-	// supports; see Card.Limits.
+	// supports; see Card.Limits. The counts of Measured bound them.
 	Limits *Pair `json:"limits,omitempty"`
 }
 

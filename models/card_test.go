@@ -375,3 +375,41 @@ func TestLimits(t *testing.T) {
 		})
 	}
 }
+
+// TestLimitsEndWhereValidationDoes: a card measured on nothing was accepted with limits of
+// 50, and the service said that a file is genuine with a confidence of 0.99999.
+func TestLimitsEndWhereValidationDoes(t *testing.T) {
+	t.Parallel()
+	measured := func(counts ...int) (all []Measurement) { // genuine, fake, and those of the next set
+		for ; len(counts) > 0; counts = counts[2:] {
+			m := validCard().Measured[0]
+			m.Real, m.Fake = counts[0], counts[1]
+			all = append(all, m)
+		}
+		return all
+	}
+	for name, c := range map[string]struct {
+		measured []Measurement
+		limits   Pair
+		good     bool
+	}{
+		"as far as it goes":  {measured(299, 49), Pair{-math.Log1p(49), math.Log1p(299)}, true},
+		"too surely fake":    {measured(299, 49), Pair{-1, math.Log1p(300)}, false},
+		"too surely genuine": {measured(299, 49), Pair{-math.Log1p(50), 1}, false},
+		"the largest counts": {measured(9, 99, 99, 9), Pair{-math.Log1p(99), math.Log1p(99)}, true},
+		"of nothing":         {measured(0, 0), Pair{-50, 50}, false},
+		"unmeasured":         {nil, Pair{-math.Log1p(20), math.Log1p(20)}, true},
+		"unmeasured, sure":   {nil, Pair{-math.Log1p(20), math.Log1p(21)}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			card := validCard()
+			card.Measured, card.Calibration.Limits = c.measured, &c.limits
+			if err := card.Validate(); !c.good {
+				checkField(t, err, "calibration.limits")
+			} else if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}

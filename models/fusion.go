@@ -64,7 +64,7 @@ func (f *Fusion) Validate() error {
 		}
 	}
 	for field, c := range map[string]Calibration{"alone": f.Alone, "together": f.Together} {
-		if err := checkPlatt(field, c); err != nil {
+		if err := checkPlatt(field, c, f.Measured); err != nil {
 			return err
 		}
 		if c.Limits == nil {

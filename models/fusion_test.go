@@ -53,6 +53,7 @@ func TestFusionValidate(t *testing.T) {
 		"negative scale":    {"together.scale", func(f *Fusion) { f.Together.Scale = -.1 }},
 		"bias":              {"alone.bias", func(f *Fusion) { f.Alone.Bias = math.Inf(1) }},
 		"limits":            {"together.limits", func(f *Fusion) { f.Together.Limits = &Pair{1, 2} }},
+		"sure limits":       {"together.limits", func(f *Fusion) { f.Together.Limits = &Pair{-2.4, 1} }},
 		"no limits":         {"alone.limits", func(f *Fusion) { f.Alone.Limits = nil }},
 		"level":             {"operating_points.strict", func(f *Fusion) { f.OperatingPoints = nil }},
 		"level of a medium": {"operating_points_by_medium.video.strict", func(f *Fusion) { f.ByMedium = map[string]OperatingPoints{"video": {}} }},

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-func checkCalibration(c *Card) error { return checkPlatt("calibration", c.Calibration) }
+func checkCalibration(c *Card) error { return checkPlatt("calibration", c.Calibration, c.Measured) }
 
-func checkPlatt(field string, k Calibration) error {
+func checkPlatt(field string, k Calibration, on []Measurement) error {
 	switch {
 	case k.Method != "platt":
 		return wrong(field+".method", "is %q, it must be platt", k.Method)
@@ -19,7 +19,28 @@ func checkPlatt(field string, k Calibration) error {
 	case k.Limits != nil && !(k.Limits[0] <= 0 && k.Limits[1] >= 0 && finite(k.Limits[0]) && finite(k.Limits[1])):
 		return wrong(field+".limits", "is %g, it must be two finite numbers, one of at most and one of at least 0", *k.Limits)
 	}
+	if low, high := supported(on); k.Limits != nil && (k.Limits[0] < low || k.Limits[1] > high) {
+		return wrong(field+".limits", "is %g, it must stay between %.4g and %.4g: what is measured supports no more", *k.Limits, low, high)
+	}
 	return nil
+}
+
+// supported are the log-odds that limits may not go beyond: those of Card.Limits by the
+// largest counts that are measured, as of several sets the first need not be the largest.
+func supported(on []Measurement) (low, high float64) {
+	if len(on) == 0 {
+		return counted(unmeasured, unmeasured)
+	}
+	genuine, fake := 0, 0
+	for _, m := range on {
+		genuine, fake = max(genuine, m.Real), max(fake, m.Fake)
+	}
+	return counted(genuine, fake)
+}
+
+// counted are the log-odds that so many items of each class support without a mistake.
+func counted(genuine, fake int) (low, high float64) {
+	return -math.Log1p(float64(fake)), math.Log1p(float64(genuine))
 }
 
 // unmeasured is how many items of each class a model is trusted as if it had
@@ -35,11 +56,7 @@ func (c *Card) Limits() (low, high float64) {
 	if l := c.Calibration.Limits; l != nil {
 		return l[0], l[1]
 	}
-	genuine, fake := unmeasured, unmeasured
-	if len(c.Measured) > 0 {
-		genuine, fake = c.Measured[0].Real, c.Measured[0].Fake
-	}
-	return -math.Log1p(float64(fake)), math.Log1p(float64(genuine))
+	return supported(c.Measured[:min(1, len(c.Measured))])
 }
 
 func checkInterval(field string, v Pair) error {

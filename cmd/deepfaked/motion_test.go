@@ -29,7 +29,7 @@ func motionCard(t testing.TB, name string) models.Card {
 	card.Input = models.Tensor{Name: "x", Type: "uint8", Shape: []int64{-1, 8, 16, 16, 3}}
 	card.Output = models.Tensor{Name: "y", Type: "float32", Shape: []int64{-1}}
 	card.Preprocessing = models.Preprocessing{Margin: 1.3, Frames: 8}
-	card.Calibration = models.Calibration{Method: "platt", Scale: 1, Limits: &models.Pair{-9, 9}}
+	card.Calibration = models.Calibration{Method: "platt", Scale: 1, Limits: &models.Pair{-7, 7}}
 	row := models.Row{U8: make([]byte, card.Input.RowLen())}
 	card.Golden = models.Golden{Pattern: "lcg", Tolerance: 1e-3}
 	card.Golden.Fill(row)
