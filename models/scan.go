@@ -25,7 +25,8 @@ type Found struct {
 // such folders. Subfolders without a card are passed over, as are those whose
 // name begins with a dot, in which Install works, and lost+found, which only root
 // may read. A model that can't be read does not keep the others from being read;
-// there may be none at all. The error is that of dir itself.
+// there may be none at all. A model folder that holds others is an error of its own.
+// The error is that of dir itself.
 func Scan(dir string) ([]Found, error) {
 	if _, err := os.Stat(dir); err != nil {
 		return nil, fmt.Errorf("models folder: %w", err) // which names it
@@ -72,22 +73,17 @@ func sound(found []Found) ([]*Model, error) {
 // Two of a name are an error of the second.
 func scan(fsys fs.FS, dir string) ([]Found, error) {
 	if hasCard(fsys, dir) {
-		model, err := Load(fsys, dir)
-		return []Found{{Folder: dir, Model: model, Err: err}}, nil
+		return []Found{read(fsys, dir)}, nil
 	}
-	entries, err := fs.ReadDir(fsys, dir)
+	folders, err := withCards(fsys, dir)
 	if err != nil {
 		return nil, err
 	}
 	var found []Found
-	names := make(map[string]string, len(entries))
-	for _, entry := range entries {
-		folder := path.Join(dir, entry.Name())
-		if strings.HasPrefix(entry.Name(), ".") || entry.Name() == "lost+found" || !hasCard(fsys, folder) {
-			continue
-		}
-		f := Found{Folder: folder}
-		if f.Model, f.Err = Load(fsys, folder); f.Err == nil {
+	names := make(map[string]string, len(folders))
+	for _, folder := range folders {
+		f := read(fsys, folder)
+		if f.Err == nil {
 			if other, ok := names[f.Model.Card.Name]; ok {
 				f.Err = fmt.Errorf("its model is named %s like that in %s: rename one or take it away", f.Model.Card.Name, other)
 				f.Model = nil
@@ -98,6 +94,38 @@ func scan(fsys fs.FS, dir string) ([]Found, error) {
 		found = append(found, f)
 	}
 	return found, nil
+}
+
+// read reads the model of a folder that has a card. Model folders in it are an error:
+// nothing reads them, and who put them there would wait for their models in vain.
+func read(fsys fs.FS, folder string) Found {
+	f := Found{Folder: folder}
+	inner, err := withCards(fsys, folder)
+	if err == nil && len(inner) > 0 {
+		err = fmt.Errorf("it holds a %s beside the model folder %s, which is not read so: move the card and its files into a folder of their own", CardFile, path.Base(inner[0]))
+	}
+	if err != nil {
+		f.Err = err
+		return f
+	}
+	f.Model, f.Err = Load(fsys, folder)
+	return f
+}
+
+// withCards are the subfolders of dir that have a card, in their names' order.
+func withCards(fsys fs.FS, dir string) ([]string, error) {
+	entries, err := fs.ReadDir(fsys, dir)
+	if err != nil {
+		return nil, err
+	}
+	var folders []string
+	for _, entry := range entries {
+		folder := path.Join(dir, entry.Name())
+		if !strings.HasPrefix(entry.Name(), ".") && entry.Name() != "lost+found" && hasCard(fsys, folder) {
+			folders = append(folders, folder)
+		}
+	}
+	return folders, nil
 }
 
 // hasCard says whether the folder has a card, or may have one: where that can't be

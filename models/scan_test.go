@@ -79,3 +79,34 @@ func TestScanTellsOfWhatItMayNotRead(t *testing.T) {
 		t.Errorf("%v, %v: want fs.ErrPermission of the one model", found, err)
 	}
 }
+
+// TestScanTellsOfModelsBesideACard: where a card had been copied into the folder of models
+// itself, the models in it were passed over without a word.
+func TestScanTellsOfModelsBesideACard(t *testing.T) {
+	t.Parallel()
+	whole, nested := folder(t, "only"), folder(t, "first")
+	whole["LICENSES/MIT.txt"], whole[".installing-1/"+CardFile] = &fstest.MapFile{}, &fstest.MapFile{}
+	nested["b/"+CardFile] = &fstest.MapFile{}
+	for name, c := range map[string]struct {
+		files  fstest.MapFS
+		folder string // which has the error
+	}{
+		"a model":          {whole, ""},
+		"of models":        {nested, "."},
+		"beside a model's": {tree(map[string]fstest.MapFS{"a": nested}), "a"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			found, err := scan(c.files, ".")
+			if err != nil || len(found) != 1 {
+				t.Fatal(found, err)
+			}
+			switch f := found[0]; {
+			case c.folder == "" && f.Err != nil:
+				t.Error(f.Err)
+			case c.folder != "" && (f.Err == nil || f.Model != nil || f.Folder != c.folder || !strings.Contains(f.Err.Error(), "model folder b")):
+				t.Errorf("%s: %v", f.Folder, f.Err)
+			}
+		})
+	}
+}

@@ -112,13 +112,17 @@ func agrees(beside []models.Found, card models.Card) (err error) {
 
 // others are the models that the service would load beside one that is added under the
 // name, without the one that it would replace. The error says that one of them has the
-// name: with two of a name the service would not become ready.
+// name, or that the folder has no place for another: the service would not become ready.
 func others(cfg config.Config, name string) ([]models.Found, error) {
 	found, err := findModels(cfg)
 	if err != nil {
 		return nil, err
 	}
-	own := filepath.Join(addedModels(cfg), name)
+	added := addedModels(cfg)
+	if err := taken(added, found); err != nil {
+		return nil, err
+	}
+	own := filepath.Join(added, name)
 	found = slices.DeleteFunc(found, func(f models.Found) bool { return f.Folder == own })
 	for _, f := range found {
 		if f.Model != nil && f.Model.Card.Name == name {
@@ -126,4 +130,17 @@ func others(cfg config.Config, name string) ([]models.Found, error) {
 		}
 	}
 	return found, nil
+}
+
+// taken says why nothing that is added to a folder would be read: it is the folder of a
+// model, or can't be read itself.
+func taken(folder string, found []models.Found) error {
+	i := slices.IndexFunc(found, func(f models.Found) bool { return f.Folder == folder })
+	switch {
+	case i < 0:
+		return nil
+	case found[i].Err != nil:
+		return found[i].Err
+	}
+	return fmt.Errorf("the models folder %s holds the %s of a model itself: move that and its files into a folder of their own in it", folder, models.CardFile)
 }

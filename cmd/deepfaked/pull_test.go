@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"deepfaked/internal/config"
 	"deepfaked/models"
 	"deepfaked/models/adapt"
 	"deepfaked/models/catalogue"
@@ -334,4 +335,31 @@ func TestAddNeedsANameOfItsOwn(t *testing.T) { //nolint:paralleltest // one ONNX
 	said, err := m.buy(t)
 	require.ErrorContains(t, err, further)
 	assert.Empty(t, said, "it is refused before anything is asked or downloaded")
+}
+
+// TestAddBesideACard: the files of a model had been copied into the folder of added models
+// itself. What was added then lay in a folder in it, was said to be used from the next
+// start on, and never was.
+func TestAddBesideACard(t *testing.T) { //nolint:paralleltest // one ONNX Runtime in a process
+	data, own := t.TempDir(), lyingModel(t, "my-speech", func(*models.Card) {})
+	added := filepath.Join(data, "models")
+	require.NoError(t, os.CopyFS(added, os.DirFS(lyingModel(t, "stray-speech", func(*models.Card) {}))))
+	add := []string{"models", "add", "--provider", "cpu", "--data", data, own}
+	call(t, add...).refused(t, exitFailed, added, "card.json", "folder of their own")
+	assert.NoDirExists(t, filepath.Join(added, "my-speech"))
+
+	require.NoError(t, os.CopyFS(filepath.Join(added, "my-speech"), os.DirFS(own))) // as it was added before
+	words := []string{added, "card.json", "my-speech", "folder of their own"}
+	call(t, add...).refused(t, exitFailed, words...)
+	verified, list := call(t, "models", "verify", "--provider", "cpu", "--data", data), call(t, "models", "list", "--data", data)
+	assert.Equal(t, []int{exitFailed, exitFailed}, []int{verified.code, list.code})
+	cfg := config.Default()
+	cfg.Data = data
+	_, err := loadModels(cfg)
+	require.Error(t, err, "the service is ready without it")
+	for _, w := range words {
+		assert.Contains(t, verified.out, w)
+		assert.Contains(t, list.err, w)
+		assert.ErrorContains(t, err, w)
+	}
 }
