@@ -113,7 +113,8 @@ type SourceFigures struct {
 	Sensitive []float64 `json:"sensitive,omitempty"`
 }
 
-// Measurement is one figure set, on generators and sources unseen in training.
+// Measurement is one figure set, on generators and sources unseen in training. A card
+// must state AUC, which lies within its interval, and EER.
 type Measurement struct {
 	Set         string   `json:"set"`
 	Condition   string   `json:"condition"` // clean, or how the files were re-encoded
@@ -154,7 +155,7 @@ type Licences struct {
 }
 
 // Golden is the self-test: one row filled by Pattern must give Output, its first
-// number where there are several, within Tolerance.
+// number where there are several, within Tolerance. A card must state all three.
 type Golden struct {
 	// Pattern names the generator of the row. "lcg" fills element i with
 	// h = uint32(i*2654435761+1013904223) >> 24 (0 to 255) for uint8 and with

@@ -93,13 +93,9 @@ func checkBoxes(field string, m BoxMeasurement) error {
 		return wrong(field+".pictures", "is %d, it must not be negative", m.Pictures)
 	case m.Faces < 0:
 		return wrong(field+".faces", "is %d, it must not be negative", m.Faces)
-	case !within(m.Precision, 0, 1):
-		return wrong(field+".precision", "is %g, it must be between 0 and 1", m.Precision)
-	case !within(m.Recall, 0, 1):
-		return wrong(field+".recall", "is %g, it must be between 0 and 1", m.Recall)
 	}
-	if err := checkInterval(field+".precision_interval", m.PrecisionInterval); err != nil {
+	if err := checkEstimate(field+".precision", m.Precision, field+".precision_interval", m.PrecisionInterval); err != nil {
 		return err
 	}
-	return checkInterval(field+".recall_interval", m.RecallInterval)
+	return checkEstimate(field+".recall", m.Recall, field+".recall_interval", m.RecallInterval)
 }

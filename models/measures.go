@@ -59,7 +59,35 @@ func (c *Card) Limits() (low, high float64) {
 	return supported(c.Measured[:min(1, len(c.Measured))])
 }
 
+// checkRate refuses what is no share, and what a card leaves out.
+func checkRate(field string, v float64) error {
+	switch {
+	case math.IsNaN(v):
+		return wrong(field, "is missing, or no number")
+	case !within(v, 0, 1):
+		return wrong(field, "is %g, it must be between 0 and 1", v)
+	}
+	return nil
+}
+
+// checkEstimate also refuses an estimate that its interval, at another field, rules out.
+func checkEstimate(field string, v float64, at string, interval Pair) error {
+	if err := checkRate(field, v); err != nil {
+		return err
+	}
+	if err := checkInterval(at, interval); err != nil {
+		return err
+	}
+	if !within(v, interval[0], interval[1]) {
+		return wrong(field, "is %g, it must lie within its interval of %g", v, interval)
+	}
+	return nil
+}
+
 func checkInterval(field string, v Pair) error {
+	if math.IsNaN(v[0]) || math.IsNaN(v[1]) {
+		return wrong(field, "is missing, or not of numbers")
+	}
 	if !within(v[0], 0, 1) || !within(v[1], v[0], 1) {
 		return wrong(field, "is %g, it must be two numbers between 0 and 1 in ascending order", v)
 	}
@@ -72,10 +100,6 @@ func checkMeasured(c *Card) error {
 		switch {
 		case m.Set == "":
 			return wrong(field+".set", "must not be empty")
-		case !within(m.AUC, 0, 1):
-			return wrong(field+".auc", "is %g, it must be between 0 and 1", m.AUC)
-		case !within(m.EER, 0, 1):
-			return wrong(field+".eer", "is %g, it must be between 0 and 1", m.EER)
 		case m.Real < 0:
 			return wrong(field+".real", "is %d, it must not be negative", m.Real)
 		case m.Fake < 0:
@@ -83,7 +107,10 @@ func checkMeasured(c *Card) error {
 		case m.ECE != nil && !within(*m.ECE, 0, 1):
 			return wrong(field+".ece", "is %g, it must be between 0 and 1", *m.ECE)
 		}
-		if err := checkInterval(field+".auc_interval", m.AUCInterval); err != nil {
+		if err := checkEstimate(field+".auc", m.AUC, field+".auc_interval", m.AUCInterval); err != nil {
+			return err
+		}
+		if err := checkRate(field+".eer", m.EER); err != nil {
 			return err
 		}
 	}
@@ -121,14 +148,18 @@ func checkLicences(c *Card) error {
 	return nil
 }
 
+// maxTolerance is far more than machines and precisions differ by, and too little for
+// another model to pass for this one.
+const maxTolerance = 0.1
+
 func checkGolden(c *Card) error {
 	switch {
 	case c.Golden.Pattern != "lcg":
 		return wrong("golden.pattern", "is %q, it must be lcg", c.Golden.Pattern)
 	case !finite(c.Golden.Output):
-		return wrong("golden.output", "must be a finite number")
-	case !within(c.Golden.Tolerance, 1e-9, 1):
-		return wrong("golden.tolerance", "is %g, it must be between 1e-9 and 1", c.Golden.Tolerance)
+		return wrong("golden.output", "is missing, or not finite")
+	case !within(c.Golden.Tolerance, 1e-9, maxTolerance):
+		return wrong("golden.tolerance", "is %g, it must be between 1e-9 and %g", c.Golden.Tolerance, maxTolerance)
 	}
 	return nil
 }

@@ -88,16 +88,13 @@ func checkPoints(field string, points OperatingPoints) error {
 }
 
 func checkPoint(field string, p OperatingPoint) error {
-	switch {
-	case !isThreshold(p.Threshold):
+	if !isThreshold(p.Threshold) {
 		return wrong(field+".threshold", "is %g or missing, it must be above 0 and at most 1", p.Threshold)
-	case !within(p.DetectionRate, 0, 1):
-		return wrong(field+".detection_rate", "is %g, it must be between 0 and 1", p.DetectionRate)
 	}
 	if p.FalsePositiveInterval != nil {
 		if err := checkInterval(field+".false_positive_interval", *p.FalsePositiveInterval); err != nil {
 			return err
 		}
 	}
-	return checkInterval(field+".detection_interval", p.DetectionInterval)
+	return checkEstimate(field+".detection_rate", p.DetectionRate, field+".detection_interval", p.DetectionInterval)
 }
