@@ -153,7 +153,10 @@ func (r *Runner) Resume(ctx context.Context) error {
 	if !r.started.Load() || r.closed.Load() {
 		return nil
 	}
-	err := errors.Join(r.queue.Stop(ctx), r.queue.Start(context.WithoutCancel(ctx)))
+	if err := r.queue.Stop(ctx); err != nil {
+		return err
+	}
+	err := r.queue.Start(context.WithoutCancel(ctx))
 	if r.closed.Load() { // and may have found nothing to stop
 		r.stopping.Store(true)
 		err = errors.Join(err, r.queue.StopAndCancel(context.WithoutCancel(ctx)))
