@@ -112,7 +112,7 @@ func testJobsAreAcceptedTogether(t *testing.T, fresh func(testing.TB) where) {
 	const uploads, places = 24, 10
 	f := enter(t, fresh(t))
 	opts := options(0)
-	opts.Queue = places
+	opts.Queue = 2 * places // of which one account has half
 	var err error
 	f.jobs, err = f.runner(t.Context(), good, opts)
 	require.NoError(t, err)
