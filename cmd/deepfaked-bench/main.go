@@ -8,6 +8,8 @@ import (
 	"os"
 
 	"github.com/alecthomas/kong"
+
+	"deepfaked/internal/filename"
 )
 
 // Exit codes.
@@ -47,7 +49,7 @@ func parse(args []string, stdout, stderr io.Writer) (c *cli, code int, done bool
 	c = &cli{}
 	exited := -1
 	parser, err := kong.New(c, kong.Name("deepfaked-bench"), kong.Description(description), kong.Writers(stdout, stderr),
-		kong.Exit(func(code int) { exited = code }), kong.ConfigureHelp(kong.HelpOptions{WrapUpperBound: 100}))
+		filename.Verbatim(), kong.Exit(func(code int) { exited = code }), kong.ConfigureHelp(kong.HelpOptions{WrapUpperBound: 100}))
 	if err != nil {
 		_, _ = fmt.Fprintln(stderr, "deepfaked-bench:", err)
 		return nil, exitFailed, true

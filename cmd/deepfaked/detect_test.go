@@ -6,10 +6,12 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -87,6 +89,20 @@ func TestDetectJSON(t *testing.T) { //nolint:paralleltest // one ONNX Runtime in
 	assert.Contains(t, list[1].Message, "no such file")
 	assert.Nil(t, list[0].Confidence)
 	assert.Empty(t, list[2].Error)
+}
+
+// TestNamesThatAreNotUTF8: detect said of $'b\xe9.jpg', which is there, that there is no
+// such file, and --data $'d\xe9' made its database in a folder of another name.
+func TestNamesThatAreNotUTF8(t *testing.T) { //nolint:paralleltest // one ONNX Runtime in a process
+	file, data := write(t, "b\xe9.png", somePicture(t)), filepath.Join(t.TempDir(), "d\xe9")
+	line := call(t, "detect", "--json", "--provider", "cpu", "--data", data, file).ok(t)
+	assert.True(t, json.Valid([]byte(line)) && utf8.ValidString(line), line)
+	newKey(t, data, "acme", "pro")
+	call(t, "models", "list", "--models", data).refused(t, exitFailed, "no card.json was found")
+	found, err := os.ReadDir(filepath.Dir(data))
+	require.NoError(t, err)
+	require.Len(t, found, 1)
+	assert.Equal(t, "d\xe9", found[0].Name())
 }
 
 func TestDetectWithoutModels(t *testing.T) { //nolint:paralleltest // one ONNX Runtime in a process

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"deepfaked/internal/config"
+	"deepfaked/internal/filename"
 	"deepfaked/models"
 )
 
@@ -16,14 +17,18 @@ import (
 type runtimeFlags struct {
 	Provider    *string  `env:"DEEPFAKED_PROVIDER" placeholder:"NAME" help:"auto, cpu, cuda or tensorrt; a GPU that was asked for is never replaced by the CPU (default: ${provider})."`
 	ONNXRuntime *string  `name:"onnxruntime" env:"DEEPFAKED_ONNXRUNTIME" placeholder:"PATH" help:"ONNX Runtime's shared library (default: where set-up put it)."`
-	Models      []string `env:"DEEPFAKED_MODELS" sep:":" placeholder:"DIR" help:"Folder of further models, besides those in the data folder; may be repeated, and is separated by colons in the environment (default: none)."`
+	Models      []string `env:"DEEPFAKED_MODELS" sep:"none" placeholder:"DIR:..." help:"Folder of further models, besides those in the data folder; may be repeated, and is separated by colons in the environment (default: none)."`
 }
 
 func (f runtimeFlags) lay(c *config.Config) {
 	set(&c.Provider, f.Provider)
 	set(&c.ONNXRuntime, f.ONNXRuntime)
-	if len(f.Models) > 0 {
-		c.Models = f.Models
+	var folders []string
+	for _, list := range f.Models {
+		folders = append(folders, filename.List(list)...)
+	}
+	if len(folders) > 0 {
+		c.Models = folders
 	}
 }
 

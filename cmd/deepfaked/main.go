@@ -8,6 +8,8 @@ import (
 	"os"
 
 	"github.com/alecthomas/kong"
+
+	"deepfaked/internal/filename"
 )
 
 // Exit codes.
@@ -61,7 +63,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 func parse(args []string, to streams) (chosen command, code int, done bool) {
 	cli := &cli{}
 	exited := -1
-	parser, err := kong.New(cli, kong.Name("deepfaked"), kong.Description(description), kong.Vars(defaults()),
+	parser, err := kong.New(cli, kong.Name("deepfaked"), kong.Description(description), kong.Vars(defaults()), filename.Verbatim(),
 		kong.Writers(to.out, to.err), kong.Exit(func(code int) { exited = code }), kong.ConfigureHelp(kong.HelpOptions{Compact: true}))
 	if err != nil {
 		_, _ = fmt.Fprintln(to.err, "deepfaked:", err)

@@ -137,6 +137,8 @@ func TestLoadRefuses(t *testing.T) {
 		// What stood behind an empty document was left out without a word.
 		{"two documents, one empty", "---\n---\ndrain: 2s\n", []string{"one YAML document"}},
 		{"two documents, one a comment", "---\n# for later\n---\ndrain: 2s\n", []string{"one YAML document"}},
+		// The data were put in a folder with U+FFFD in its name.
+		{"a name that is not UTF-8", "data: d\xe9\n", []string{"must be UTF-8"}},
 		{"too large", strings.Repeat("#\n", fileLimit/2+1), []string{"larger than 1MiB"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"fmt"
+	"unicode/utf8"
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
@@ -14,6 +15,9 @@ import (
 // parse reads one YAML document over the defaults.
 func parse(text []byte) (Config, error) {
 	c := Default()
+	if !utf8.Valid(text) { // U+FFFD would name another file
+		return Config{}, errors.New("it must be UTF-8; names that are not can be given by flags and in the environment")
+	}
 	tokens := lexer.Tokenize(string(text))
 	file, err := parser.Parse(tokens, 0)
 	if err != nil {
