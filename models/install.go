@@ -29,7 +29,7 @@ func ReadCandidate(folder string) (*Candidate, error) {
 	fsys := os.DirFS(folder)
 	model, err := Load(fsys, ".")
 	if err != nil {
-		return nil, fmt.Errorf("model folder %s: %w", folder, err)
+		return nil, &fs.PathError{Op: "model folder", Path: folder, Err: err}
 	}
 	names := []string{CardFile}
 	for _, pattern := range []string{"LICENSE*", "LICENCE*", "NOTICE*", licences + "/*"} {
@@ -48,7 +48,7 @@ func ReadCandidate(folder string) (*Candidate, error) {
 			continue
 		}
 		if c.texts[name], err = readFile(fsys, name, MaxCardBytes); err != nil {
-			return nil, fmt.Errorf("model folder %s: %w", folder, err)
+			return nil, &fs.PathError{Op: "model folder", Path: folder, Err: err}
 		}
 	}
 	return c, nil

@@ -33,12 +33,12 @@ func Scan(dir string) ([]Found, error) {
 	}
 	found, err := scan(os.DirFS(dir), ".")
 	if err != nil {
-		return nil, fmt.Errorf("models folder %s: %w", dir, err)
+		return nil, &fs.PathError{Op: "models folder", Path: dir, Err: err}
 	}
 	for i, f := range found {
 		found[i].Folder = filepath.Join(dir, filepath.FromSlash(f.Folder))
 		if f.Err != nil {
-			found[i].Err = fmt.Errorf("model folder %s: %w", found[i].Folder, f.Err)
+			found[i].Err = &fs.PathError{Op: "model folder", Path: found[i].Folder, Err: f.Err}
 		}
 	}
 	return found, nil

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"deepfaked/internal/filename"
 	"deepfaked/preprocess"
 )
 
@@ -94,7 +95,7 @@ func read(path string, room *int64) (file, error) {
 		return file{}, err
 	}
 	if !info.Mode().IsRegular() {
-		return file{}, fmt.Errorf("%s is not a regular file", path)
+		return file{}, fmt.Errorf("%s is not a regular file", filename.Shown(path))
 	}
 	if *room -= info.Size(); *room < 0 {
 		return file{}, fmt.Errorf("the files have more than %d MiB together", maxContent>>20)

@@ -26,6 +26,9 @@ func main() {
 // usageError is a wrong command line.
 type usageError struct{ error }
 
+// Unwrap returns what is wrong.
+func (e usageError) Unwrap() error { return e.error }
+
 // run is the program. It returns the exit code.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	c, code, done := parse(args, stdout, stderr)
@@ -36,7 +39,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if err == nil {
 		return exitOK
 	}
-	_, _ = fmt.Fprintln(stderr, "deepfaked-bench:", err)
+	_, _ = fmt.Fprintln(stderr, "deepfaked-bench:", filename.Told(err))
 	if errors.As(err, &usageError{}) {
 		return exitUsage
 	}
@@ -59,7 +62,7 @@ func parse(args []string, stdout, stderr io.Writer) (c *cli, code int, done bool
 	case exited >= 0:
 		return nil, exited, true
 	case err != nil:
-		_, _ = fmt.Fprintf(stderr, "deepfaked-bench: %v; see deepfaked-bench --help\n", err)
+		_, _ = fmt.Fprintf(stderr, "deepfaked-bench: %s; see deepfaked-bench --help\n", filename.Shown(err.Error()))
 		return nil, exitUsage, true
 	}
 	return c, 0, false

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"deepfaked/internal/filename"
 	"deepfaked/internal/load"
 )
 
@@ -53,7 +54,7 @@ func newTarget(c *cli, m *mix, transport *http.Transport) (*target, error) {
 	for _, g := range m.groups {
 		for _, f := range g.files {
 			if len(f.content) == 0 {
-				return nil, fmt.Errorf("%s is empty", f.name)
+				return nil, fmt.Errorf("%s is empty", filename.Shown(f.name))
 			}
 			if t.encoded[&f.content[0]], err = encode(c.Form, f); err != nil {
 				return nil, err

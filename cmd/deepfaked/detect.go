@@ -13,6 +13,7 @@ import (
 	"text/tabwriter"
 
 	"deepfaked/inference"
+	"deepfaked/internal/filename"
 )
 
 type detectCommand struct {
@@ -76,10 +77,10 @@ func printTable(w io.Writer, results []judged) error {
 	_, _ = fmt.Fprintln(table, "FILE\tVERDICT\tCONFIDENCE\tTYPE\tREMARK")
 	for _, r := range results {
 		if r.Error != "" {
-			_, _ = fmt.Fprintf(table, "%s\t-\t-\t-\t%s\n", r.File, r.Message)
+			_, _ = fmt.Fprintf(table, "%s\t-\t-\t-\t%s\n", filename.Shown(r.File), r.Message)
 			continue
 		}
-		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\t\n", r.File, r.Verdict, uncertain(*r.Confidence), r.Kind)
+		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\t\n", filename.Shown(r.File), r.Verdict, uncertain(*r.Confidence), r.Kind)
 	}
 	return table.Flush()
 }

@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/stretchr/testify/assert"
@@ -103,6 +104,36 @@ func TestNamesThatAreNotUTF8(t *testing.T) { //nolint:paralleltest // one ONNX R
 	require.NoError(t, err)
 	require.Len(t, found, 1)
 	assert.Equal(t, "d\xe9", found[0].Name())
+}
+
+// TestNamesForgeNothing: a line break in a file's name made one row of the table two, of which
+// the other judged a file that was not there, and control characters reached the terminal.
+func TestNamesForgeNothing(t *testing.T) { //nolint:paralleltest // one ONNX Runtime in a process
+	dir := t.TempDir()
+	for _, name := range []string{"a\nb.jpg  real  0.999  image", "c\td", "e\x1b[2J", "f\xe9", "g\u202e", "h ü"} {
+		place(t, dir, "fake/"+name, []byte("notes"))
+	}
+	files, err := filepath.Glob(filepath.Join(dir, "fake", "*"))
+	require.NoError(t, err)
+	strange := func(r rune) bool { return r != '\n' && !unicode.IsPrint(r) || r == utf8.RuneError }
+	table := call(t, append([]string{"detect", "--provider", "cpu", filepath.Join(dir, "fake", "gone\n\x1b")}, files...)...)
+	assert.Equal(t, 8, strings.Count(table.out, "\n"), table.out)
+	assert.Equal(t, -1, strings.IndexFunc(table.out, strange), table.out)
+	for _, want := range []string{`/gone\n\x1b" `, `/a\nb.jpg  real  0.999  image" `, `/c\td" `, `/e\x1b[2J" `, `/f\xe9" `, `/g\u202e" `, `/h ü `} {
+		assert.Contains(t, table.out, want)
+	}
+	told := call(t, "eval", "--provider", "cpu", dir)
+	assert.Equal(t, 6, strings.Count(told.err, "\n"), told.err)
+	assert.Equal(t, -1, strings.IndexFunc(told.err, strange), told.err)
+	for _, args := range [][]string{
+		{"eval", "x\n\x1b"}, {"eval", files[0]}, {"models", "add", "x\n\x1b"}, {"models", "list", "--models", "x\n\x1b"},
+		{"keys", "list", "--data", "x\n\x1b"}, {"config", "--config", "x\n\x1b"}, {"detect", "--x\n\x1b"}, {"x\n\x1b"},
+	} {
+		s := call(t, args...)
+		assert.NotZero(t, s.code)
+		assert.Equal(t, 1, strings.Count(s.err, "\n"), s.err)
+		assert.Equal(t, -1, strings.IndexFunc(s.err, strange), s.err)
+	}
 }
 
 func TestDetectWithoutModels(t *testing.T) { //nolint:paralleltest // one ONNX Runtime in a process

@@ -11,6 +11,7 @@ import (
 
 	"deepfaked/internal/chart"
 	"deepfaked/internal/config"
+	"deepfaked/internal/filename"
 )
 
 type evalCommand struct {
@@ -78,7 +79,7 @@ func evaluate(ctx context.Context, j *jury, files labelled, to streams) *evaluat
 	j.judge(ctx, files.names, func(r judged) {
 		if r.Error != "" && ctx.Err() == nil {
 			_ = bar.Clear()
-			_, _ = fmt.Fprintf(to.err, "deepfaked: %s: %s\n", r.File, r.Message)
+			_, _ = fmt.Fprintf(to.err, "deepfaked: %s: %s\n", filename.Shown(r.File), r.Message)
 		}
 		_ = bar.Add(1)
 		e.add(r, files.fake[r.File])

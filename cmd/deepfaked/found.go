@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"deepfaked/internal/config"
+	"deepfaked/internal/filename"
 	"deepfaked/models"
 )
 
@@ -51,7 +52,7 @@ func findModels(cfg config.Config) ([]models.Found, error) {
 	for _, dir := range cfg.Models {
 		own := scan(dir)
 		if len(own) == 0 {
-			own = []models.Found{{Folder: dir, Err: fmt.Errorf("models folder %s: %w", dir, models.ErrNoModel)}}
+			own = []models.Found{{Folder: dir, Err: fmt.Errorf("models folder %s: %w", filename.Shown(dir), models.ErrNoModel)}}
 		}
 		found = append(found, own...)
 	}
@@ -80,7 +81,7 @@ func checkTogether(cfg config.Config, found []models.Found) {
 		name := f.Model.Card.Name
 		found[i].Err = suits(cfg, f.Model.Card)
 		if other, ok := folders[name]; ok {
-			found[i].Err = fmt.Errorf("two models are called %s (%s; %s): a name must be unique; rename one on its card or take its folder away", name, other, f.Folder)
+			found[i].Err = fmt.Errorf("two models are called %s (%s; %s): a name must be unique; rename one on its card or take its folder away", name, filename.Shown(other), filename.Shown(f.Folder))
 		}
 		folders[name] = f.Folder
 		if found[i].Err == nil {

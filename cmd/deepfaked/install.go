@@ -75,7 +75,7 @@ func install(cfg config.Config, candidate *models.Candidate, replace bool, to st
 		}
 		return err
 	}
-	_, err = fmt.Fprintf(to.out, "Added %s in %s; the service uses it when it starts the next time.\n", candidate.Card.Name, target)
+	_, err = fmt.Fprintf(to.out, "Added %s in %s; the service uses it when it starts the next time.\n", candidate.Card.Name, filename.Shown(target))
 	if err == nil && note != "" {
 		_, err = fmt.Fprintf(to.out, "%s: ok; %s\n", candidate.Card.Name, note)
 	}
@@ -131,7 +131,7 @@ func others(cfg config.Config, name string) ([]models.Found, error) {
 	found = slices.DeleteFunc(found, func(f models.Found) bool { return f.Folder == own })
 	for _, f := range found {
 		if f.Model != nil && f.Model.Card.Name == name {
-			return nil, fmt.Errorf("a model is called %s already (%s): give yours another name on its card, or take the other away", name, f.Folder)
+			return nil, fmt.Errorf("a model is called %s already (%s): give yours another name on its card, or take the other away", name, filename.Shown(f.Folder))
 		}
 	}
 	return found, nil

@@ -12,6 +12,7 @@ import (
 
 	"deepfaked/internal/account"
 	"deepfaked/internal/config"
+	"deepfaked/internal/filename"
 	"deepfaked/internal/store"
 )
 
@@ -53,7 +54,7 @@ func withLedger(ctx context.Context, flags configFlags, of booksFlags, create bo
 	}
 	if !create && cfg.Database == "" {
 		if _, err := os.Stat(filepath.Join(cfg.Data, store.FileName)); errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("the data folder %s holds no database: name the folder of the service with --data", cfg.Data)
+			return fmt.Errorf("the data folder %s holds no database: name the folder of the service with --data", filename.Shown(cfg.Data))
 		}
 	}
 	books, err := openBooks(ctx, cfg)

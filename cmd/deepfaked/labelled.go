@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"deepfaked/internal/filename"
 )
 
 // Folders whose names tell the truth about the files in them.
@@ -41,7 +43,7 @@ func (l *labelled) find(dir string) error {
 	case err != nil:
 		return usageError{err}
 	case !info.IsDir():
-		return usageError{fmt.Errorf("%s is not a folder", dir)}
+		return usageError{fmt.Errorf("%s is not a folder", filename.Shown(dir))}
 	}
 	entries, err := l.read(dir)
 	if err != nil {
@@ -52,9 +54,9 @@ func (l *labelled) find(dir string) error {
 	case len(l.names) > 0:
 		return nil
 	case len(l.closed) > 0:
-		return usageError{fmt.Errorf("%s holds no file that can be read in a folder called %s or %s: %s", dir, folderReal, folderFake, strings.TrimSuffix(l.closed[0], "."))}
+		return usageError{fmt.Errorf("%s holds no file that can be read in a folder called %s or %s: %s", filename.Shown(dir), folderReal, folderFake, strings.TrimSuffix(l.closed[0], "."))}
 	}
-	return usageError{fmt.Errorf("%s holds no file in a folder called %s or %s", dir, folderReal, folderFake)}
+	return usageError{fmt.Errorf("%s holds no file in a folder called %s or %s", filename.Shown(dir), folderReal, folderFake)}
 }
 
 // walk collects the files among the entries of a folder. The label is that of the nearest folder
@@ -97,7 +99,7 @@ func (l *labelled) cannotRead(dir string, err error) {
 	if path, ok := errors.AsType[*fs.PathError](err); ok {
 		err = path.Err // the sentence names the folder
 	}
-	l.closed = append(l.closed, fmt.Sprintf("%s: The folder cannot be read: %v.", dir, err))
+	l.closed = append(l.closed, fmt.Sprintf("%s: The folder cannot be read: %v.", filename.Shown(dir), err))
 }
 
 func nearest(folder, label string) string {

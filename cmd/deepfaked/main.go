@@ -37,6 +37,9 @@ var errQuiet = errors.New("")
 // usageError is a wrong command line.
 type usageError struct{ error }
 
+// Unwrap returns what is wrong.
+func (e usageError) Unwrap() error { return e.error }
+
 // run is the program. It returns the exit code.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	to := streams{out: stdout, err: stderr}
@@ -50,10 +53,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	case err == nil:
 		return exitOK
 	case errors.As(err, &usage):
-		_, _ = fmt.Fprintln(stderr, "deepfaked:", err)
+		_, _ = fmt.Fprintln(stderr, "deepfaked:", filename.Told(err))
 		return exitUsage
 	case !errors.Is(err, errQuiet):
-		_, _ = fmt.Fprintln(stderr, "deepfaked:", err)
+		_, _ = fmt.Fprintln(stderr, "deepfaked:", filename.Told(err))
 	}
 	return exitFailed
 }
@@ -77,7 +80,7 @@ func parse(args []string, to streams) (chosen command, code int, done bool) {
 	case exited >= 0:
 		return nil, exited, true
 	case err != nil:
-		_, _ = fmt.Fprintf(to.err, "deepfaked: %v; see %s --help\n", err, reached(err))
+		_, _ = fmt.Fprintf(to.err, "deepfaked: %s; see %s --help\n", filename.Shown(err.Error()), reached(err))
 		return nil, exitUsage, true
 	}
 	return parsed.Selected().Target.Addr().Interface().(command), 0, false

@@ -9,6 +9,7 @@ import (
 
 	"deepfaked/inference/ort"
 	"deepfaked/internal/config"
+	"deepfaked/internal/filename"
 	"deepfaked/models"
 )
 
@@ -63,7 +64,7 @@ func (c *modelsList) run(_ context.Context, to streams) error {
 			continue
 		}
 		c := f.Model.Card
-		folder := f.Folder
+		folder := filename.Shown(f.Folder)
 		if c.Task == models.FaceDetection && c.Name != finder {
 			folder += ", not used: " + finder + " takes its place"
 		}
@@ -99,7 +100,7 @@ func quietly(failed int) error {
 	return nil
 }
 
-func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }
+func oneLine(err error) string { return strings.ReplaceAll(filename.Told(err), "\n", "; ") }
 
 // summary is the first measurement of a card, which is the one on clean media.
 func summary(c models.Card) string {
@@ -130,7 +131,7 @@ func (c *modelsVerify) run(_ context.Context, to streams) error {
 	defer func() { _ = env.Close() }()
 	failed := 0
 	for _, f := range found {
-		label := f.Folder
+		label := filename.Shown(f.Folder)
 		if f.Model != nil {
 			label = f.Model.Card.Name
 		}

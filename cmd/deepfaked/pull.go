@@ -16,6 +16,7 @@ import (
 	"golang.org/x/term"
 
 	"deepfaked/internal/config"
+	"deepfaked/internal/filename"
 	"deepfaked/models"
 	"deepfaked/models/catalogue"
 	"deepfaked/models/convert"
@@ -89,7 +90,7 @@ func (p puller) pull(ctx context.Context, c *modelsPull, to streams) error {
 		return err
 	}
 	if _, err := os.Stat(filepath.Join(addedModels(cfg), entry.Name)); err == nil && !c.Replace {
-		return fmt.Errorf("the model %s is in %s already: --replace gets it again", entry.Name, addedModels(cfg))
+		return fmt.Errorf("the model %s is in %s already: --replace gets it again", entry.Name, filename.Shown(addedModels(cfg)))
 	}
 	if _, err := others(cfg, entry.Name); err != nil {
 		return err
