@@ -12,6 +12,7 @@ import (
 	"deepfaked/internal/chart"
 	"deepfaked/internal/config"
 	"deepfaked/internal/filename"
+	"deepfaked/preprocess"
 )
 
 type evalCommand struct {
@@ -100,12 +101,21 @@ func (c *evalCommand) draw(e *evaluation) error {
 		return nil
 	}
 	var err error
-	for kind, m := range e.inOrder() {
-		subject := chart.Subject{Name: string(kind), Ranks: m.ranks, Chances: m.chances}
-		for s, p := range m.inOrder() {
-			subject.Points = append(subject.Points, chart.OperatingPoint{Name: string(s), Threshold: p.threshold(), Rates: p.rates()})
-		}
-		err = errors.Join(err, subject.Write(c.Plots))
+	for _, kind := range kinds { // those without files, too: what an earlier run drew of them goes
+		err = errors.Join(err, e.subject(kind).Write(c.Plots))
 	}
 	return err
+}
+
+// subject is what is drawn of a medium, without scores where it had no files.
+func (e *evaluation) subject(kind preprocess.Kind) chart.Subject {
+	m, ok := e.media[kind]
+	if !ok {
+		return chart.Subject{Name: string(kind)}
+	}
+	subject := chart.Subject{Name: string(kind), Ranks: m.ranks, Chances: m.chances}
+	for s, p := range m.inOrder() {
+		subject.Points = append(subject.Points, chart.OperatingPoint{Name: string(s), Threshold: p.threshold(), Rates: p.rates()})
+	}
+	return subject
 }

@@ -150,6 +150,36 @@ func TestEvalDamaged(t *testing.T) { //nolint:paralleltest // one ONNX Runtime i
 	assert.Equal(t, [3]int{5, 4, 1}, [3]int{r.Files, r.Failed, len(r.Media)})
 }
 
+// TestEvalLeavesNoOlderPlots: beside the histogram of a run without fakes there lay the ROC, the
+// DET curve and the reliability of the run before, as if they were of this one, and of media
+// that it had no files of, all. Other files of the folder stay.
+func TestEvalLeavesNoOlderPlots(t *testing.T) {
+	t.Parallel()
+	plots := t.TempDir()
+	c := evalCommand{Plots: plots}
+	e := newEvaluation()
+	for _, kind := range kinds {
+		e.add(outcome(kind, .2, .9, .7, .4), false)
+		e.add(outcome(kind, .8, .9, .7, .4), true)
+	}
+	require.NoError(t, c.draw(e))
+	place(t, plots, "image-notes.png", nil)
+	place(t, plots, "other-roc.png", nil)
+	found, err := os.ReadDir(plots)
+	require.NoError(t, err)
+	require.Len(t, found, 14)
+	e = newEvaluation()
+	e.add(outcome(preprocess.Image, .2, .9, .7, .4), false)
+	require.NoError(t, c.draw(e))
+	found, err = os.ReadDir(plots)
+	require.NoError(t, err)
+	var names []string
+	for _, f := range found {
+		names = append(names, f.Name())
+	}
+	assert.Equal(t, []string{"image-histogram.png", "image-notes.png", "other-roc.png"}, names)
+}
+
 // TestEvalSaysWhatItCouldNotDraw: beside a file that failed, and of which all had been
 // said, plots that could not be written were not mentioned.
 func TestEvalSaysWhatItCouldNotDraw(t *testing.T) { //nolint:paralleltest // one ONNX Runtime in a process

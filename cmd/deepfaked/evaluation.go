@@ -9,6 +9,9 @@ import (
 	"deepfaked/preprocess"
 )
 
+// kinds are the media, in the order of the tables.
+var kinds = [...]preprocess.Kind{preprocess.Image, preprocess.Audio, preprocess.Video}
+
 // evaluation is what the service made of files whose truth is known.
 type evaluation struct {
 	files, failed int // the failed are among the files; so are folders that can't be read
@@ -72,7 +75,7 @@ func (p *decided) threshold() float64 { return measure.Median(p.thresholds) }
 // inOrder goes through the media that there are.
 func (e *evaluation) inOrder() iter.Seq2[preprocess.Kind, *tally] {
 	return func(yield func(preprocess.Kind, *tally) bool) {
-		for _, k := range []preprocess.Kind{preprocess.Image, preprocess.Audio, preprocess.Video} {
+		for _, k := range kinds {
 			if m, ok := e.media[k]; ok && !yield(k, m) {
 				return
 			}

@@ -3,6 +3,8 @@ package chart
 import (
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 
 	"deepfaked/internal/measure"
@@ -25,9 +27,12 @@ type OperatingPoint struct {
 }
 
 // Write draws all that the scores allow into a folder, as NAME-roc.png,
-// NAME-det.png, NAME-reliability.png and NAME-histogram.png, over what is there.
-// Without both classes there is only the histogram, and nothing without files.
+// NAME-det.png, NAME-reliability.png and NAME-histogram.png, in place of what is
+// there. Without both classes there is only the histogram, and nothing without files.
 func (s Subject) Write(dir string) error {
+	if err := s.clear(dir); err != nil {
+		return err
+	}
 	if len(s.Ranks.Real)+len(s.Ranks.Fake) == 0 {
 		return nil
 	}
@@ -37,6 +42,17 @@ func (s Subject) Write(dir string) error {
 	}
 	return errors.Join(err, sheet.Write(s.roc(), s.path(dir, "roc")), sheet.Write(s.det(), s.path(dir, "det")),
 		sheet.Write(s.reliability(), s.path(dir, "reliability")))
+}
+
+// clear removes pictures of other scores: those that are not drawn again would be
+// taken for pictures of these.
+func (s Subject) clear(dir string) (err error) {
+	for _, what := range []string{"roc", "det", "reliability", "histogram"} {
+		if gone := os.Remove(s.path(dir, what)); !errors.Is(gone, fs.ErrNotExist) {
+			err = errors.Join(err, gone)
+		}
+	}
+	return err
 }
 
 func (s Subject) path(dir, what string) string {
