@@ -197,6 +197,7 @@ func TestOptions(t *testing.T) {
 		"file bytes":    func(o *api.Options) { o.FileBytes = 0 },
 		"sync deadline": func(o *api.Options) { o.SyncDeadline = -1 },
 		"trusted proxy": func(o *api.Options) { o.TrustedProxies = []string{"proxy.example"} },
+		"per address":   func(o *api.Options) { o.ConnectionsPerAddress = 0 },
 		"idle":          func(o *api.Options) { o.Pace.Idle = 0 },
 		"rate":          func(o *api.Options) { o.Pace.Rate = -1 },
 		"grace":         func(o *api.Options) { o.Pace.Grace = 0 },

@@ -76,6 +76,10 @@ type Options struct {
 	WriteTimeout      time.Duration // of one answer
 	HeaderBytes       int           // of a request
 	Connections       int           // open at the same time
+
+	// ConnectionsPerAddress is how many of them one address has. Trusted proxies and
+	// what runs on the same machine have as many as there are.
+	ConnectionsPerAddress int
 }
 
 // DefaultOptions are the contract's limits and timeouts for the open internet.
@@ -86,7 +90,7 @@ func DefaultOptions() Options {
 		SyncDeadline: 2 * time.Minute, PollAfter: time.Second, Drain: 30 * time.Second, Grace: 5 * time.Second,
 		Pace:              DefaultPace(),
 		ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute,
-		WriteTimeout: 30 * time.Second, HeaderBytes: 64 << 10, Connections: 4096,
+		WriteTimeout: 30 * time.Second, HeaderBytes: 64 << 10, Connections: 4096, ConnectionsPerAddress: 512,
 	}
 }
 
@@ -105,7 +109,7 @@ func (o Options) Validate() error {
 		{"sync deadline", int64(o.SyncDeadline)}, {"poll after", int64(o.PollAfter)}, {"grace", int64(o.Grace)},
 		{"read header timeout", int64(o.ReadHeaderTimeout)}, {"idle timeout", int64(o.IdleTimeout)},
 		{"write timeout", int64(o.WriteTimeout)}, {"header bytes", int64(o.HeaderBytes)},
-		{"connections", int64(o.Connections)},
+		{"connections", int64(o.Connections)}, {"connections per address", int64(o.ConnectionsPerAddress)},
 	} {
 		if field.value <= 0 {
 			return fmt.Errorf("api: %s must be positive", field.name)

@@ -11,8 +11,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"golang.org/x/net/netutil"
-
 	"deepfaked/internal/job"
 )
 
@@ -58,7 +56,7 @@ func New(opts Options) (*Server, error) {
 		stop(err)
 		return nil, fmt.Errorf("listen on %s: %w", opts.Listen, err)
 	}
-	s.listener = netutil.LimitListener(listener, opts.Connections)
+	s.listener = bounded(listener, opts)
 	s.http = &http.Server{
 		Handler:           s.counted(routes),
 		ReadHeaderTimeout: opts.ReadHeaderTimeout,
