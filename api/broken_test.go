@@ -112,6 +112,27 @@ func TestClientGone(t *testing.T) {
 	}
 }
 
+// A client that only closes its side, as nc -N does, reads on, and was told that the
+// service had failed and nothing was counted, though the day's submissions had one more.
+func TestClientThatClosesItsSide(t *testing.T) {
+	t.Parallel()
+	started := make(chan struct{})
+	s := setup(t, config{detect: func(ctx context.Context, _ inference.Request) (inference.Result, error) {
+		close(started)
+		<-ctx.Done()
+		return inference.Result{}, ctx.Err()
+	}})
+	u := s.begin(s.key("free"), photo())
+	u.write(len(u.body))
+	<-started
+	must(t, u.conn.(*net.TCPConn).CloseWrite())
+	a := u.answer()
+	a.want(500, "internal_error")
+	if got := a.text("message"); got != "The connection was closed before the answer." {
+		t.Errorf("the message is %q", got)
+	}
+}
+
 // untilReleased returns once the account has a free place again.
 func (s *service) untilReleased(key string) {
 	s.t.Helper()

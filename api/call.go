@@ -30,9 +30,10 @@ type call struct {
 // from finds the request's call. begin has put it there.
 func from(c *gin.Context) *call { return c.MustGet(callKey).(*call) }
 
-// hasGone says whether the client of a request has left. It tells so only before
-// the answer: many leave as soon as they have it. A request that ends because the
-// service does still has its client.
+// hasGone says whether the client of a request has left, or has closed its side of
+// the connection, which looks the same. It tells so only before the answer: many leave
+// as soon as they have it. A request that ends because the service does still has its
+// client.
 func hasGone(ctx context.Context) bool {
 	return ctx.Err() != nil && !errors.Is(context.Cause(ctx), job.ErrClosed)
 }

@@ -144,6 +144,8 @@ func describeOwn(err error) *problem {
 	switch {
 	case errors.Is(err, errNotReady):
 		p.reason, p.message = Reason(notReady), "The service is not ready; retry in a moment."
+	case errors.Is(err, errGone): // what was counted depends on when it left
+		p.message = "The connection was closed before the answer."
 	case errors.Is(err, job.ErrClosed):
 		p.reason, p.message = shuttingDown, "The service is shutting down; nothing was counted. Submit the file again."
 	case errors.Is(err, spool.ErrLost), errors.Is(err, spool.ErrDamaged):

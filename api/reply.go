@@ -63,9 +63,13 @@ func spell(c *gin.Context, name, value string) { c.Writer.Header()[name] = []str
 // access line has the rest.
 func (s *Server) fail(c *gin.Context, err error) {
 	c.Abort()
-	call, p := from(c), describe(err)
-	if cause := context.Cause(c.Request.Context()); p.code == internalError && cause != nil {
-		p = describe(cause)
+	call, p, ctx := from(c), describe(err), c.Request.Context()
+	switch {
+	case p.code != internalError:
+	case hasGone(ctx):
+		p = describe(errGone)
+	case ctx.Err() != nil:
+		p = describe(context.Cause(ctx))
 	}
 	call.problem, call.err = p, err
 	if c.Writer.Written() {

@@ -17,6 +17,7 @@ import (
 var (
 	errNotReady = errors.New("the service is not ready")
 	errStarting = errors.New("the service is starting")
+	errGone     = errors.New("the client has gone")
 )
 
 // Server answers HTTP requests. All its methods are safe for concurrent use.
