@@ -9,6 +9,7 @@ import (
 	"math"
 	"mime"
 	"mime/multipart"
+	"net/textproto"
 	"strings"
 
 	"deepfaked/inference"
@@ -122,9 +123,9 @@ func (r *formReader) parts(f *form, parts *multipart.Reader) error {
 
 // part takes in one field. Unknown ones are read and ignored.
 func (r *formReader) part(f *form, part *multipart.Part) error {
-	name := part.FormName()
+	name := nameOf(part)
 	if name == "" && !isReadable(part.Header.Get("Content-Disposition")) {
-		f.reject("The form is malformed: the header Content-Disposition of a part can't be read; write a quote in a file name as %%22.")
+		f.reject(`The form is malformed: the header Content-Disposition of a part can't be read; write it as form-data; name="file"; filename="NAME".`)
 	}
 	known := name == "file" || name == "async" || name == "media_type" || name == "sensitivity"
 	if !known || r.seen[name] {
@@ -139,6 +140,20 @@ func (r *formReader) part(f *form, part *multipart.Part) error {
 		return r.file(f, part)
 	}
 	return field(f, name, part)
+}
+
+// nameOf is the field's name, also where a file name that is not escaped makes the
+// header unreadable: clients write the field's before it.
+func nameOf(part *multipart.Part) string {
+	if name := part.FormName(); name != "" {
+		return name
+	}
+	rest, isField := strings.CutPrefix(part.Header.Get("Content-Disposition"), `form-data; name="`)
+	name, _, isWhole := strings.Cut(rest, `"; `)
+	if !isField || !isWhole || strings.Contains(name, `"`) {
+		return ""
+	}
+	return name
 }
 
 // isReadable says that a part's Content-Disposition is absent or in its right form:
@@ -204,6 +219,8 @@ func (f *form) note(err error) {
 		f.reject("The form is malformed: a part's headers are longer than %d bytes.", maxHeaderBytes)
 	case errors.As(err, &own):
 		f.failed = err
+	case errors.As(err, new(textproto.ProtocolError)):
+		f.reject("The form is malformed: the headers of a part can't be read; a file name must not have control characters.")
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
 		f.reject("The form is truncated: the body ended before its closing boundary.")
 	default:

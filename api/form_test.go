@@ -50,7 +50,10 @@ var formCases = map[string]struct {
 	"empty form":                     {body: end, want: "no field file"},
 	"file as text":                   {body: text("file", "photo.jpg") + end, want: "file=@NAME"},
 	"file without name, with type":   {body: "--b\r\nContent-Disposition: form-data; name=\"file\"\r\nContent-Type: image/png\r\n\r\nabc\r\n" + end},
-	"quotes in the file's name":      {body: strings.Replace(upload("b"), `"x"`, `"my "best" photo.jpg"`, 1) + end, want: "a part can't be read"},
+	"quotes in the file's name":      {body: strings.Replace(upload("b"), `"x"`, `"my "best" photo.jpg"`, 1) + end},
+	"quotes in a field's name":       {body: strings.Replace(upload("b"), `"file"`, `"my "best" file"`, 1) + end, want: "a part can't be read"},
+	"a broken file name goes first":  {body: strings.Replace(upload("b"), `name="file"; filename="x"`, `filename="x\"; name="file"`, 1) + end, want: "a part can't be read"},
+	"control character in the name":  {body: strings.Replace(upload("b"), `"x"`, "\"x\x01\"", 1) + end, want: "control characters"},
 	"two files":                      {body: upload("a") + upload("b") + end, want: "field file was sent more than once"},
 	"async twice":                    {body: text("async", "true") + upload("b") + text("async", "true") + end, want: "field async was sent more than once"},
 	"sensitivity twice":              {body: text("sensitivity", "strict") + text("sensitivity", "strict") + upload("b") + end, want: "field sensitivity was sent more than once"},
@@ -149,6 +152,20 @@ func TestFormWithANamelessFile(t *testing.T) {
 	}
 }
 
+// A file was refused for its name, which changes nothing: curl leaves a backslash as it
+// is, so that one at the end of the name takes the quote behind it along.
+func TestFormWithAFileNameThatBreaksItsHeader(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{`ends\`, `a"; name="async`, `a"; filename="b`} {
+		body := text("async", "true") + strings.Replace(upload("abc"), `"x"`, `"`+name+`"`, 1) + end
+		f := newReader(t).read(t.Context(), boundary, strings.NewReader(body))
+		if f.invalid != nil || f.bytes != 3 || !f.async {
+			t.Errorf("%s: %v, %d bytes", name, f.invalid, f.bytes)
+		}
+		f.close()
+	}
+}
+
 // The file's bytes are kept as they are, and only they.
 func TestFormKeepsTheFile(t *testing.T) {
 	t.Parallel()
@@ -206,6 +223,7 @@ func FuzzForm(f *testing.F) {
 		upload("") + end, end, "", "--b", "--b\r\n\r\n\r\n--b--",
 		text("file", "x") + end, upload("a") + upload("b"), "preamble\r\n" + upload("\r\n--b") + end + "epilogue",
 		"--b\nContent-Disposition: form-data; name=file; filename*=utf-8''%41\n\nabc\n--b--\n",
+		strings.Replace(upload("abc"), `"x"`, `"x\"`, 1) + end,
 		"--b\r\nContent-Disposition: form-data; name=\"file\"; filename=\"x\"\r\nContent-Transfer-Encoding: base64\r\n\r\nYWJj\r\n" + end,
 	} {
 		f.Add([]byte(body), boundary, true)
