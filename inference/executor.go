@@ -41,7 +41,7 @@ func (s *Scheduler) take(id int, batch []row) (*queue, []row) {
 	for {
 		if q, t := s.first(); t != nil {
 			s.turns.serve(&t.entry)
-			if batch = s.cut(q, batch); len(batch) > 0 {
+			if batch = s.cut(id, q, batch); len(batch) > 0 {
 				s.ends[id] = s.opts.Now().Add(q.table.of(len(batch)))
 				return q, batch
 			}
@@ -70,11 +70,15 @@ func (s *Scheduler) first() (q *queue, t *ticket) {
 }
 
 // cut takes the rows of one batch: as many as are best run at once, but no more
-// than this executor's share while others stand idle. Rows whose caller has gone
-// are dropped on the way.
-func (s *Scheduler) cut(q *queue, batch []row) []row {
+// than this executor's share while others stand idle, or soon do. Rows whose caller
+// has gone are dropped on the way.
+func (s *Scheduler) cut(id int, q *queue, batch []row) []row {
 	share, now := (q.rows+s.idle-1)/s.idle, s.opts.Now()
-	for n := q.table.fit(share, q.rows); len(batch) < n; {
+	n := q.table.fit(share, q.rows)
+	if n == s.rows {
+		n = s.leave(id, q, n, now)
+	}
+	for len(batch) < n {
 		e := s.next(q, batch, now)
 		if e == nil {
 			break
@@ -88,6 +92,28 @@ func (s *Scheduler) cut(q *queue, batch []row) []row {
 		s.count(q, -1)
 	}
 	return batch
+}
+
+// leave is how many of n rows, the last that wait, executor id takes where another one
+// will be done so soon that all of them are done sooner if it runs the rest: n if none is.
+func (s *Scheduler) leave(id int, q *queue, n int, now time.Time) int {
+	soonest := time.Duration(math.MaxInt64)
+	for other, end := range s.ends {
+		if other != id {
+			soonest = min(soonest, max(end.Sub(now), 0))
+		}
+	}
+	took, least := n, q.table.of(n)
+	for _, m := range q.table.sizes {
+		if m >= n {
+			break
+		}
+		own := q.table.of(m)
+		if done := min(soonest, own) + q.table.of(n-m); max(own, done) < least {
+			took, least = m, max(own, done)
+		}
+	}
+	return took
 }
 
 // next is whose row joins the batch: whose turn it is, or else, where that row may not
