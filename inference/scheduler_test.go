@@ -172,7 +172,7 @@ func TestRowsAreLeftToWhoIsSoonDone(t *testing.T) {
 			wg.Go(func() { mustRun(t, s, numbers(1)) })
 			<-time.After(c.second)
 			wg.Go(func() { mustRun(t, s, numbers(2)) })
-			<-time.After(start.Add(8500 * time.Microsecond).Sub(time.Now()))
+			<-time.After(time.Until(start.Add(8500 * time.Microsecond)))
 			wg.Go(func() { mustRun(t, s, numbers(3)) })
 			wg.Go(func() { mustRun(t, s, numbers(4)) })
 			wg.Wait()
