@@ -65,3 +65,16 @@ func TestClient(t *testing.T) {
 		t.Errorf("a third scan was answered %v", err)
 	}
 }
+
+// The client sent a file's name as it was, and a control character in it had the
+// service refuse the whole form.
+func TestClientSendsAnyFileName(t *testing.T) {
+	t.Parallel()
+	s := setup(t, config{})
+	c := s.newClient(s.key("pro"))
+	for _, name := range []string{"", "a\x01\x7f.png", "a\r\n.png", `ends\`, `my "best" photo.jpg`, "ä\xff.png"} {
+		if _, err := c.Detect(t.Context(), name, strings.NewReader("abc"), client.DetectOptions{}); err != nil {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+}

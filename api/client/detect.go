@@ -8,6 +8,8 @@ import (
 	"mime/multipart"
 	"net/http"
 	"os"
+	"strings"
+	"unicode"
 )
 
 // expectBytes is the upload size from which the service is asked for leave
@@ -77,7 +79,7 @@ func form(name string, opts DetectOptions, async bool) (head, tail []byte, conte
 	if name == "" {
 		name = "upload"
 	}
-	if _, err := w.CreateFormFile("file", name); err != nil {
+	if _, err := w.CreateFormFile("file", printable(name)); err != nil {
 		return nil, nil, "", err
 	}
 	split := out.Len()
@@ -85,6 +87,16 @@ func form(name string, opts DetectOptions, async bool) (head, tail []byte, conte
 		return nil, nil, "", err
 	}
 	return out.Bytes()[:split:split], out.Bytes()[split:], w.FormDataContentType(), nil
+}
+
+// printable is name without control characters, which no header may have.
+func printable(name string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return '_'
+		}
+		return r
+	}, name)
 }
 
 // sizeOf is what is left to read of r, or -1 when that can't be known.
