@@ -56,11 +56,11 @@ func (s *service) examine(ctx context.Context) {
 		if err := s.test(ctx); err != nil && ctx.Err() == nil {
 			s.suspend(ctx, err)
 			for s.test(ctx) != nil && ctx.Err() == nil {
-				pause(ctx, tendEvery)
+				sleep(ctx, tendEvery)
 			}
 			s.resume(ctx)
 		}
-		pause(ctx, calm)
+		sleep(ctx, calm)
 	}
 }
 
@@ -91,13 +91,6 @@ func (s *service) resume(ctx context.Context) {
 			return
 		}
 		s.logger.Error("the jobs could not be started again; that is tried again", "error", err)
-		pause(ctx, tendEvery)
-	}
-}
-
-func pause(ctx context.Context, wait time.Duration) {
-	select {
-	case <-ctx.Done():
-	case <-time.After(wait):
+		sleep(ctx, tendEvery)
 	}
 }

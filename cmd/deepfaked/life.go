@@ -106,10 +106,15 @@ func (s *service) takeUp(ctx context.Context) error {
 			s.logger.Error("the jobs could not be started; that is tried again", "error", err)
 			s.setReady(errors.New("the jobs can't be started for now, which is tried again; the log of the service says why"))
 		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(tendEvery):
-		}
+		sleep(ctx, tendEvery)
+	}
+}
+
+// sleep waits, but not beyond the end of ctx.
+func sleep(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
 	}
 }
 
