@@ -152,6 +152,16 @@ func (p *place) task(a account.Account) (account.Submission, Task, error) {
 		Task{ID: id, RequestID: "req_1", Account: a.ID, File: file, Sensitivity: inference.Strict}, err
 }
 
+// another is a second account.
+func (f *fixture) another() account.Account {
+	f.t.Helper()
+	key, err := f.ledger.CreateKey(f.t.Context(), "bob", "pro")
+	require.NoError(f.t, err)
+	a, err := f.ledger.Authenticate(f.t.Context(), key.Token)
+	require.NoError(f.t, err)
+	return a
+}
+
 // submit has a runner accept a submission, and returns its id.
 func (p *place) submit(ctx context.Context, r *Runner, a account.Account) (string, error) {
 	s, task, err := p.task(a)

@@ -21,12 +21,8 @@ func TestAccountsTakeTurns(t *testing.T) {
 func testAccountsTakeTurns(t *testing.T, fresh func(testing.TB) where) {
 	t.Helper()
 	f := setup(t, fresh(t), good, options(0))
-	key, err := f.ledger.CreateKey(t.Context(), "bob", "pro")
-	require.NoError(t, err)
-	bob, err := f.ledger.Authenticate(t.Context(), key.Token)
-	require.NoError(t, err)
 	ids := f.submit(10)
-	his, err := f.place.submit(t.Context(), f.jobs, bob)
+	his, err := f.place.submit(t.Context(), f.jobs, f.another())
 	require.NoError(t, err)
 	f.waits(ids[9], "available", -overdue-time.Minute)
 	require.Eventually(t, func() bool {

@@ -180,12 +180,9 @@ func testNoAccountHasTheWholeQueue(t *testing.T, fresh func(testing.TB) where) {
 	opts := options(0)
 	opts.Queue = 12
 	f := setup(t, fresh(t), good, opts)
-	other, err := f.ledger.CreateKey(t.Context(), "bob", "pro")
-	require.NoError(t, err)
-	bob, err := f.ledger.Authenticate(t.Context(), other.Token)
-	require.NoError(t, err)
+	bob := f.another()
 	f.submit(6)
-	_, err = f.place.submit(t.Context(), f.jobs, f.account)
+	_, err := f.place.submit(t.Context(), f.jobs, f.account)
 	require.ErrorIs(t, err, ErrShare)
 	var busy *inference.SaturatedError
 	require.ErrorAs(t, err, &busy)
