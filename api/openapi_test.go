@@ -111,3 +111,38 @@ func TestCodes(t *testing.T) {
 		}
 	}
 }
+
+// Clients made from the document could not see Retry-After, which the README's own
+// example waits by: it stood in descriptions only.
+func TestDocumentDeclaresRetryAfter(t *testing.T) {
+	t.Parallel()
+	type response struct {
+		Ref     string         `yaml:"$ref"`
+		Headers map[string]any `yaml:"headers"`
+	}
+	var doc struct {
+		Paths map[string]map[string]struct {
+			Responses map[string]response `yaml:"responses"`
+		} `yaml:"paths"`
+		Components struct {
+			Responses map[string]response `yaml:"responses"`
+		} `yaml:"components"`
+	}
+	if err := yaml.Unmarshal(openAPI, &doc); err != nil {
+		t.Fatal(err)
+	}
+	for path, methods := range doc.Paths {
+		for method, operation := range methods {
+			for status, r := range operation.Responses {
+				if name, ok := strings.CutPrefix(r.Ref, "#/components/responses/"); ok {
+					r = doc.Components.Responses[name]
+				}
+				_, declared := r.Headers["Retry-After"]
+				sent := status == "429" || status == "202" || path == "/v1/results/{id}" && status == "200"
+				if declared != sent {
+					t.Errorf("%s %s %s: Retry-After declared: %t, sent: %t", method, path, status, declared, sent)
+				}
+			}
+		}
+	}
+}
