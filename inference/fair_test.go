@@ -162,3 +162,39 @@ func TestEarliestDeadlineGoesFirstAmongEquals(t *testing.T) {
 		}
 	})
 }
+
+// Two callers of one account with pictures, one of whom came while the other was served,
+// used to keep another account's films out for good: with the last picture that waited
+// what the account had been served was forgotten, so that each went before all films.
+func TestServedAccountIsNotTakenForNew(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := newTestGate(1, func(o *DetectorOptions) { o.Wait, o.Burst = time.Hour, time.Hour })
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(100*time.Second, cancel)
+		var all sync.WaitGroup
+		served := &tally{rows: map[string]int{}}
+		again := func(account string, size int64, takes time.Duration) {
+			for ctx.Err() == nil {
+				leave, err := g.enter(ctx, Request{Account: account, Size: size})
+				if err != nil {
+					return
+				}
+				<-time.After(takes)
+				leave(true)
+				served.count(account)
+			}
+		}
+		for range 10 {
+			all.Go(func() { again("films", 100<<20, time.Second) })
+		}
+		<-time.After(5 * time.Second) // it is known what a film takes
+		for range 2 {
+			all.Go(func() { again("pictures", 100<<10, 100*time.Millisecond) })
+		}
+		all.Wait()
+		if films, pictures := served.rows["films"], served.rows["pictures"]; films < 45 || pictures < 400 {
+			t.Errorf("of 100 s that two accounts shared, one had %d films of 1 s, the other %d pictures of 0.1 s", films, pictures)
+		}
+	})
+}

@@ -32,17 +32,19 @@ type entry struct {
 // turns decides whose turn it is. It is start-time fair queueing (Goyal et al.,
 // SIGCOMM 1996): each payer has a tag, the cost of what it has been served, and
 // the lowest goes first, wherever its work is; who comes starts with the tag of
-// who is being served. Work of one payer in one queue goes in the order in which
-// it came. Background work goes when there is nothing else or when it has waited
-// for delay; then it takes turns with the others, as one more payer. So nothing
-// starves.
+// who is being served, or with its own of before where that is higher. Work of one
+// payer in one queue goes in the order in which it came. Background work goes when
+// there is nothing else or when it has waited for delay; then it takes turns with the
+// others, as one more payer. So nothing starves.
 //
 // It is not safe for concurrent use.
 type turns struct {
 	delay   time.Duration
-	flows   map[payer]*flow // of those that wait
-	lanes   [2][]laneHeap   // by priority and queue
-	virtual time.Duration   // tag of who was served last
+	flows   map[payer]*flow         // of those that wait
+	lanes   [2][]laneHeap           // by priority and queue
+	virtual time.Duration           // tag of who was served last
+	ended   map[payer]time.Duration // tags of those of whom nothing waits, while others have waited all along
+	latest  time.Duration           // the highest that there has been of these
 	seq     uint64
 	spare   []*flow
 }
@@ -65,7 +67,10 @@ type lane struct {
 }
 
 func newTurns(queues int, delay time.Duration) *turns {
-	return &turns{delay: delay, flows: map[payer]*flow{}, lanes: [2][]laneHeap{make([]laneHeap, queues), make([]laneHeap, queues)}}
+	return &turns{
+		delay: delay, flows: map[payer]*flow{}, ended: map[payer]time.Duration{},
+		lanes: [2][]laneHeap{make([]laneHeap, queues), make([]laneHeap, queues)},
+	}
 }
 
 // add has e wait.
@@ -99,9 +104,29 @@ func (t *turns) flow(p payer) *flow {
 			f.lanes[i].flow = f
 		}
 	}
-	f.payer, f.tag, f.owed = p, t.virtual, 0
+	f.payer, f.tag, f.owed = p, t.start(p), 0
+	delete(t.ended, p)
 	t.flows[p] = f
 	return f
+}
+
+// start is the tag with which p begins to wait.
+func (t *turns) start(p payer) time.Duration { return max(t.virtual, t.ended[p]) }
+
+// end takes out f, of which nothing waits any more. What it has been served counts for
+// as long as others wait: else who sends each piece of work as the one before begins
+// would go before them every time. Where nobody does, nobody was passed over, and all
+// are equal again.
+func (t *turns) end(f *flow) {
+	delete(t.flows, f.payer)
+	t.spare = append(t.spare, f)
+	t.latest = max(t.latest, f.tag)
+	if len(t.flows) > 0 {
+		t.ended[f.payer] = f.tag
+		return
+	}
+	t.virtual = max(t.virtual, t.latest)
+	clear(t.ended)
 }
 
 // first is whose turn it is in one queue, nil when nobody waits there. Background
@@ -159,8 +184,7 @@ func (t *turns) settle(e *entry, n int) {
 		t.unlink(e)
 	}
 	if f.rows == 0 {
-		delete(t.flows, f.payer)
-		t.spare = append(t.spare, f)
+		t.end(f)
 	}
 }
 
@@ -206,7 +230,7 @@ func (t *turns) others(p payer) bool {
 // ahead is the cost of what goes before the end of e, which has not been added,
 // unless others come that go before it.
 func (t *turns) ahead(e *entry, now time.Time) (sum time.Duration) {
-	tag := t.virtual
+	tag := t.start(e.payer)
 	if own := t.flows[e.payer]; own != nil {
 		tag = own.tag + own.owed
 	}
