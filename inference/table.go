@@ -65,6 +65,11 @@ const smoothing = 0.2
 // part of it with each batch.
 const forget = 64
 
+// leap is how many times the average a batch counts for at most. One that was stopped on
+// its way, with the whole process perhaps, would have everybody refused who would wait
+// for a batch of its size, and so no batch of that size run that could put it right.
+const leap = 8
+
 // observe records that a batch of n rows took so long.
 func (t *table) observe(n int, took time.Duration) {
 	i := t.up(n)
@@ -76,6 +81,7 @@ func (t *table) observe(n int, took time.Duration) {
 		t.least[i] += old / forget
 	}
 	if old := t.latency[i]; old != 0 {
+		took = min(took, leap*old)
 		took = time.Duration(math.Round(smoothing*float64(took) + (1-smoothing)*float64(old)))
 	}
 	t.latency[i] = max(took, 1)
