@@ -13,6 +13,9 @@ type evidence struct {
 	low, high  float64 // what validation supports
 }
 
+// supported is as much of the log-odds as validation supports.
+func (e evidence) supported() float64 { return min(max(e.logOdds, e.low), e.high) }
+
 // weigh turns findings into evidence. What the fusion was fitted for is one
 // piece of evidence, the rest is one each. Lines are those of files of the kind.
 func (d *Detector) weigh(kind preprocess.Kind, findings []finding) []evidence {
@@ -76,7 +79,9 @@ func (d *Detector) fused(kind preprocess.Kind, findings []finding, s Sensitivity
 	}
 }
 
-// fuse pools exclusive ways of being fake.
+// fuse pools exclusive ways of being fake. Of the whole no more may be told than comes of
+// what may be told of each: limits that are pooled by themselves would let what one says
+// beyond its own pass for something that another has said.
 func fuse(all []evidence) evidence {
 	pool := func(of func(evidence) float64) float64 {
 		values := make([]float64, len(all))
@@ -92,6 +97,12 @@ func fuse(all []evidence) evidence {
 	}
 	for _, s := range Sensitivities() {
 		out.thresholds[s] = pool(func(e evidence) float64 { return e.thresholds[s] })
+	}
+	switch told := pool(evidence.supported); {
+	case told < out.logOdds:
+		out.high = told
+	case told > out.logOdds:
+		out.low = told
 	}
 	return out
 }

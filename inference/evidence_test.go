@@ -182,3 +182,24 @@ func TestFusionIsLimited(t *testing.T) {
 		assert.Equal(t, Fake, got.Decisions[Strict].Verdict, "a limit has moved a verdict") // 1.5 and 4.5 are above 1.25
 	}
 }
+
+// Pictures that were taken for fake beyond their limit were told with more confidence where
+// there was a genuine voice beside them than without: the limits were fused by themselves,
+// so that what pictures said beyond theirs was told on the voice's account.
+func TestNoTaskSpeaksBeyondItsLimitForAnother(t *testing.T) {
+	t.Parallel()
+	pictures, voice := evidence{low: -2.6, high: 3.9}, evidence{low: -3.2, high: 4.7}
+	for _, c := range []struct{ pictures, voice, want float64 }{
+		{9, -9, math.Log((math.Exp(3.9) + math.Exp(-3.2)) / 2)},
+		{9, 9, math.Log((math.Exp(3.9) + math.Exp(4.7)) / 2)},
+		{-9, -1, math.Log((math.Exp(-2.6) + math.Exp(-1)) / 2)},
+		{-9, -9, math.Log((math.Exp(-2.6) + math.Exp(-3.2)) / 2)},
+		{2, 1, math.Log((math.Exp(2) + math.Exp(1)) / 2)},
+	} {
+		pictures.logOdds, voice.logOdds = c.pictures, c.voice
+		e := fuse([]evidence{pictures, voice})
+		told := logit(claim{low: e.low, high: e.high}.probability(e.logOdds))
+		assert.InDelta(t, c.want, told, 1e-6, "of %v and %v", c.pictures, c.voice)
+		assert.InDelta(t, anyOf([]float64{c.pictures, c.voice}), e.logOdds, 1e-9, "what decides has no limits")
+	}
+}
