@@ -109,6 +109,20 @@ func (s *Scheduler) Run(ctx context.Context, w Work) ([]float32, error) {
 // Executors is how many batches run at the same time.
 func (s *Scheduler) Executors() int { return len(s.ends) }
 
+// Overdue is for how long the batch that is latest should have been done, 0 when none is
+// late. A device that hangs says nothing: that its run does not end is all there is to see.
+func (s *Scheduler) Overdue() (late time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := s.opts.Now()
+	for _, end := range s.ends {
+		if !end.IsZero() {
+			late = max(late, now.Sub(end))
+		}
+	}
+	return late
+}
+
 // Seed records the time that a batch of n rows took at warm-up, so that the
 // first predictions rest on a measurement.
 func (s *Scheduler) Seed(model string, n int, took time.Duration) {

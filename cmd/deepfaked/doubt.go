@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"deepfaked/inference"
@@ -19,6 +20,10 @@ const (
 	calm    = time.Second
 	testFor = 30 * time.Second // what takes longer has failed
 )
+
+// hung is how late a batch is that nobody waits for any longer: its device is not slow,
+// it hangs. Requests that have rows in it hang as well, past their deadlines.
+const hung = 2 * time.Minute
 
 // doubted has the engine tested when an analysis failed by no fault of its file, and says
 // whether the engine was failing already when it began.
@@ -44,14 +49,29 @@ func (l *late) healthy() error {
 	return nil
 }
 
+// overdue is for how long a batch should have been done, 0 when none is late.
+func (l *late) overdue() time.Duration {
+	if e := l.engine.Load(); e != nil {
+		return e.scheduler.Overdue()
+	}
+	return 0
+}
+
 // examine tests the engine each time that it is doubted, and has nothing begun here for as
 // long as it fails.
 func (s *service) examine(ctx context.Context) {
-	for {
+	ticker := time.NewTicker(tendEvery)
+	defer ticker.Stop()
+	for stuck := false; ; {
 		select {
 		case <-ctx.Done():
 			return
 		case <-s.judge.doubts:
+		case <-ticker.C:
+			before := stuck
+			if stuck = s.judge.overdue() > hung; !stuck || !before { // twice: who was stopped is late when it goes on
+				continue
+			}
 		}
 		if err := s.test(ctx); err != nil && ctx.Err() == nil {
 			s.suspend(ctx, err)
@@ -64,10 +84,22 @@ func (s *service) examine(ctx context.Context) {
 	}
 }
 
+// test leaves a test behind that hangs with what it tests; none is begun beside it once
+// that is plain.
 func (s *service) test(ctx context.Context) error {
+	if late := s.judge.overdue(); late > hung {
+		return fmt.Errorf("a batch should have been done %s ago; its device hangs", late.Round(time.Second))
+	}
 	ctx, cancel := context.WithTimeout(ctx, testFor)
 	defer cancel()
-	return s.judge.engine.Load().test(ctx)
+	done := make(chan error, 1)
+	go func() { done <- s.judge.engine.Load().test(ctx) }()
+	select {
+	case err := <-done:
+		return err
+	case <-time.After(testFor + tendEvery):
+		return errors.New("self-test: it does not come to its end")
+	}
 }
 
 func (s *service) suspend(ctx context.Context, err error) {

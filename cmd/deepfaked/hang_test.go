@@ -1,0 +1,83 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"deepfaked/inference"
+	"deepfaked/internal/job"
+	"deepfaked/models"
+	"deepfaked/preprocess"
+)
+
+// hanging is a model whose runs do not end until it is closed.
+type hanging chan struct{}
+
+func (hanging) Sizes() []int       { return []int{1} }
+func (hanging) Row(int) models.Row { return models.Row{F32: make([]float32, 1)} }
+func (h hanging) Run(int) ([]float32, error) {
+	<-h
+	return []float32{0}, nil
+}
+
+// empty takes every file for one without anything in it.
+type empty struct{ inference.Decoder }
+
+func (empty) Decode(context.Context, *os.File, int64, preprocess.Kind, preprocess.Listener) (*preprocess.Media, error) {
+	return &preprocess.Media{}, nil
+}
+
+// TestRunThatHangs: a GPU that hung returned no error, so that nothing doubted it. Requests
+// stayed for good, no self-test came to its end, and the process was healthy and ready.
+func TestRunThatHangs(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		model := make(hanging)
+		scheduler, err := inference.NewScheduler(inference.DefaultSchedulerOptions(), []inference.Executor{{"m": model}})
+		require.NoError(t, err)
+		defer scheduler.Close()
+		s := &service{logger: slog.New(slog.DiscardHandler), judge: &late{doubts: make(chan struct{}, 1)}, jobs: &job.Runner{}}
+		s.judge.engine.Store(&engine{scheduler: scheduler, decoder: empty{}})
+		s.setReady(nil)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		go s.examine(ctx)
+		go func() {
+			_, _ = scheduler.Run(ctx, inference.Work{Model: "m", Rows: 1, Fill: func(int, models.Row) {}})
+		}()
+		time.Sleep(hung)
+		require.NoError(t, s.ready(), "it may be slow")
+		time.Sleep(3 * tendEvery)
+		require.ErrorContains(t, s.ready(), "fails its own test")
+		require.Error(t, s.judge.healthy())
+		assert.ErrorContains(t, s.test(ctx), "its device hangs")
+
+		close(model)
+		time.Sleep(2 * tendEvery)
+		require.NoError(t, s.ready())
+		require.NoError(t, s.judge.healthy())
+	})
+}
+
+// TestSelfTestThatHangs: a test that waited for a run that hung took what examines the
+// engine along with it.
+func TestSelfTestThatHangs(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		model := make(hanging)
+		scheduler, err := inference.NewScheduler(inference.DefaultSchedulerOptions(), []inference.Executor{{"m": model}})
+		require.NoError(t, err)
+		defer scheduler.Close()
+		defer close(model)
+		s := &service{judge: &late{}}
+		s.judge.engine.Store(&engine{scheduler: scheduler, decoder: empty{}, cards: []models.Card{{Name: "m"}}})
+		assert.ErrorContains(t, s.test(t.Context()), "does not come to its end")
+	})
+}
