@@ -56,7 +56,6 @@ type engine struct {
 // care is what is done for those who stay, beside judging.
 type care struct {
 	measure bool             // find out first how judging is fastest on this machine
-	all     bool             // judge every file that has been let in: nobody is to come back later
 	watch   *metrics.Metrics // may be nil
 }
 
@@ -175,13 +174,12 @@ func schedule(ctx context.Context, env *ort.Environment, loaded []*models.Model,
 	return scheduler, nil
 }
 
-// queueing is how rows wait for the executors.
+// queueing is how rows wait for the executors. The gate bounds them by the files that it
+// lets in; whoever is in has been told so, and must not be sent away because the rows of
+// many films are waiting.
 func queueing(on ort.Provider, take care) inference.SchedulerOptions {
 	opts := inference.DefaultSchedulerOptions()
-	opts.LockThreads = on != ort.CPU
-	if take.all {
-		opts.QueueRows = math.MaxInt
-	}
+	opts.LockThreads, opts.QueueRows = on != ort.CPU, math.MaxInt
 	if take.watch != nil {
 		opts.Observer = take.watch
 	}

@@ -4,7 +4,6 @@ package main
 
 import (
 	"errors"
-	"math"
 	"os"
 	"path/filepath"
 	"testing"
@@ -12,7 +11,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"deepfaked/inference"
 	"deepfaked/inference/ort"
 	"deepfaked/internal/config"
 	"deepfaked/models"
@@ -72,12 +70,4 @@ func TestOthers(t *testing.T) {
 		require.NoError(t, err)
 		assert.Len(t, found, want, name)
 	}
-}
-
-// TestAJuryQueuesEveryRow: on a machine of 33 cores and more, videos side by side brought
-// more rows than a service lets wait, and `eval` counted those files as failed.
-func TestAJuryQueuesEveryRow(t *testing.T) {
-	t.Parallel()
-	assert.Equal(t, math.MaxInt, queueing(ort.CPU, care{all: true}).QueueRows)
-	assert.Equal(t, inference.DefaultSchedulerOptions().QueueRows, queueing(ort.CPU, care{}).QueueRows)
 }

@@ -47,7 +47,7 @@ const inNoHurry = 365 * 24 * time.Hour
 func openJury(ctx context.Context, cfg config.Config, names []string) (*jury, error) {
 	cfg.Upload.Size = max(cfg.Upload.Size, config.Size(largest(names))) // nothing else bounds them
 	cfg.Inference.Wait, cfg.Inference.Burst = inNoHurry, inNoHurry
-	e, err := openEngine(ctx, cfg, slog.New(slog.DiscardHandler), care{all: true})
+	e, err := openEngine(ctx, cfg, slog.New(slog.DiscardHandler), care{})
 	switch {
 	case ctx.Err() != nil && e == nil:
 		return nil, errInterrupted
