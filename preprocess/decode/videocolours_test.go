@@ -42,3 +42,38 @@ func TestVideoInItsDeclaredColours(t *testing.T) {
 		})
 	}
 }
+
+// TestVideoInItsDeclaredRange: OpenCV tells full range by the pixel format, and only H.264
+// and H.265 of 8 bits and MJPEG have one of their own for it. Others that declare full
+// range, as cameras' films in 10 bits and recordings of screens in VP9 do, were stretched by
+// it once more: a green of 30, 180, 60 came out as 17, 189, 53.
+func TestVideoInItsDeclaredRange(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		name, file string
+		format     preprocess.Format
+		pixels     string
+		codec      []string
+	}{
+		{"H.264 of 10 bits", "a.mp4", preprocess.MP4, "yuv420p10le", []string{"-c:v", "libx264", "-preset", "veryfast", "-crf", "12"}},
+		{"H.265 of 10 bits", "a.mp4", preprocess.MP4, "yuv420p10le", []string{"-c:v", "libx265", "-preset", "ultrafast", "-x265-params", "log-level=none"}},
+		{"VP9", "a.webm", preprocess.WebM, "yuv420p", []string{"-c:v", "libvpx-vp9", "-cpu-used", "8"}},
+		{"AV1", "a.mp4", preprocess.MP4, "yuv420p", []string{"-c:v", "libaom-av1", "-usage", "realtime", "-cpu-used", "8"}},
+	} {
+		for _, matrix := range []string{"bt709", "unknown"} {
+			t.Run(tc.name+" of matrix "+matrix, func(t *testing.T) {
+				t.Parallel()
+				coded := map[string]string{"bt709": "bt709", "unknown": "bt601"}[matrix]
+				path := t.TempDir() + "/" + tc.file
+				graph := fmt.Sprintf("color=c=0x1EB43C:s=320x240:r=10:d=1,format=gbrp,scale=out_color_matrix=%s:out_range=pc,format=%s,setparams=colorspace=%s",
+					coded, tc.pixels, matrix)
+				args := append([]string{"-f", "lavfi", "-i", graph, "-color_range", "pc", "-colorspace", matrix}, tc.codec...)
+				ffmpeg(t, append(args, path)...)
+				d := mustDecode(t, path, tc.format)
+				if got, want := d.pixels(t, 0).at(0.5, 0.5), [3]int{30, 180, 60}; !near(got, want, 4) {
+					t.Errorf("the picture is %v, want %v", got, want)
+				}
+			})
+		}
+	}
+}
