@@ -31,12 +31,25 @@ func decodeTIFF(data []byte) (gocv.Mat, error) {
 	if mat.Type() == gocv.MatTypeCV16UC1 && firstPage(data).short(262, 1) == 0 {
 		return inverted(mat) // OpenCV does not look at what is white where samples have 16 bits
 	}
-	// libtiff multiplies colours of 8 bits, and only those; others may be so in the file.
-	if mat.Channels() != 4 || mat.Type() != gocv.MatTypeCV8UC4 && firstPage(data).short(338, 0) != 1 {
+	if mat.Channels() != 4 {
 		return mat, nil
 	}
-	return onWhitePremultiplied(mat)
+	switch extra := firstPage(data).short(338, 0); {
+	case extra != extraMultiplied && extra != extraStraight:
+		return converted(mat, gocv.ColorBGRAToBGR)
+	case extra == extraMultiplied || mat.Type() == gocv.MatTypeCV8UC4: // libtiff multiplies those of 8 bits, and only those
+		return onWhitePremultiplied(mat)
+	}
+	return mat, nil
 }
+
+// What the samples beyond the colours are, if they are transparency. Others, as
+// selections that an editor has saved, or infrared, are 0: libtiff takes them for
+// transparency all the same.
+const (
+	extraMultiplied = 1 // the colours are multiplied by it
+	extraStraight   = 2
+)
 
 // onWhitePremultiplied puts a picture on white whose colours are multiplied by alpha.
 // It takes mat over.

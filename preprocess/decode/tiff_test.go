@@ -164,3 +164,31 @@ func TestTIFFDeepAlpha(t *testing.T) {
 		frames[0].expect(t, onWhiteAt(128), 6)
 	}
 }
+
+// TestTIFFSamplesOfNoTransparency: what an editor stores beside the colours without calling
+// it transparency, as a saved selection or an infrared channel, was taken for transparency,
+// and a photograph with an empty selection judged as a white sheet.
+func TestTIFFSamplesOfNoTransparency(t *testing.T) {
+	t.Parallel()
+	for bits, sample := range map[uint16]func(b []byte, level float64) []byte{
+		8:  func(b []byte, level float64) []byte { return append(b, byte(level*255)) },
+		16: func(b []byte, level float64) []byte { return binary.LittleEndian.AppendUint16(b, uint16(level*65535)) },
+	} {
+		n := 0
+		file := rawTIFF(1, bits, func(b []byte, level float64) []byte {
+			b = sample(b, level)
+			if n++; n%3 == 0 {
+				b = sample(b, 0)
+			}
+			return b
+		})
+		file = tagged(tagged(file, 6, 277, 3, 4), 9, 338, 3, 0)
+		binary.LittleEndian.PutUint16(file[10+12*2+4:], 4) // numbers of bits
+		binary.LittleEndian.PutUint16(file[144:], bits)    // the fourth of them
+		_, frames, err := decodeTest(t, file, preprocess.TIFF, preprocess.DefaultLimits())
+		if err != nil {
+			t.Fatal(err)
+		}
+		frames[0].expect(t, drawnColors(), 6)
+	}
+}
