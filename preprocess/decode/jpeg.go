@@ -98,43 +98,38 @@ func decodeByGo(data []byte, info jfif.Info) (image.Image, error) {
 }
 
 // decodeCMYK decodes four inks. Files that an Adobe program has marked hold
-// them inverted, others plain; OpenCV takes all for inverted. Go's decoder
-// undoes the inversion that comes with the mark.
+// them inverted, others plain; OpenCV takes all for inverted. Go's decoder knows
+// few ways of halving them.
 func decodeCMYK(data []byte, info jfif.Info) (gocv.Mat, error) {
-	img, err := decodeByGo(data, info)
+	inked := gocv.NewMatWithSize(info.Height, info.Width, gocv.MatTypeCV8UC4)
+	defer closeMat(&inked)
+	stored, err := inked.DataPtrUint8()
+	if err == nil {
+		err = decompress(data, info, inks, stored)
+	}
 	if err != nil {
 		return gocv.Mat{}, fmt.Errorf("decode CMYK: %w", err)
 	}
-	inks, ok := img.(*image.CMYK)
-	if !ok {
-		return gocv.Mat{}, errors.New("decode CMYK: other colours were found")
-	}
-	size := inks.Rect.Size()
-	mat := gocv.NewMatWithSize(size.Y, size.X, gocv.MatTypeCV8UC3)
+	mat := gocv.NewMatWithSize(info.Height, info.Width, gocv.MatTypeCV8UC3)
 	pix, err := mat.DataPtrUint8()
 	if err != nil {
 		closeMat(&mat)
 		return gocv.Mat{}, fmt.Errorf("reach the pixels: %w", err)
 	}
-	bgrOfInks(inks, !info.Adobe, pix)
+	bgrOfInks(stored, info.Adobe, pix)
 	return mat, nil
 }
 
 // bgrOfInks converts the simple way, without a profile, as browsers do.
-func bgrOfInks(p *image.CMYK, inverted bool, out []byte) {
+func bgrOfInks(stored []byte, inverted bool, out []byte) {
 	flip := byte(0)
 	if inverted {
 		flip = 255
 	}
-	size := p.Rect.Size()
-	for y := range size.Y {
-		row := p.Pix[y*p.Stride:]
-		for x := range size.X {
-			s := row[4*x : 4*x+4 : 4*x+4]
-			k := 255 - int(s[3]^flip)
-			of := func(ink byte) byte { return byte(((255-int(ink^flip))*k + 127) / 255) }
-			out[0], out[1], out[2] = of(s[2]), of(s[1]), of(s[0])
-			out = out[3:]
-		}
+	for ; len(stored) >= 4; stored, out = stored[4:], out[3:] {
+		s := stored[:4:4]
+		k := 255 - int(s[3]^flip)
+		of := func(ink byte) byte { return byte(((255-int(ink^flip))*k + 127) / 255) }
+		out[0], out[1], out[2] = of(s[2]), of(s[1]), of(s[0])
 	}
 }

@@ -22,14 +22,19 @@ import (
 const (
 	inRGB = C.TJPF_RGB
 	inBGR = C.TJPF_BGR
+	inks  = C.TJPF_CMYK // as they are stored: inverted where Adobe's mark says so
 )
 
-// decompress decodes a JPEG file of up to three components into pix, which has
-// Width*Height*3 bytes, rows top to bottom without padding. It does what OpenCV
-// does, pixel for pixel, but for its copies: OpenCV 4.6 decodes into a row, swaps
+// decompress decodes a JPEG file into pix, which has Width*Height*3 bytes, or 4
+// for inks, rows top to bottom without padding. Files of four components have
+// inks, others none. It does what OpenCV does, pixel for pixel, but for its copies: OpenCV 4.6 decodes into a row, swaps
 // its colours byte by byte into a matrix and has them swapped back.
 func decompress(data []byte, info jfif.Info, order C.int, pix []byte) error {
-	if len(pix) < info.Width*info.Height*3 || len(pix) == 0 || len(data) == 0 {
+	width := 3 * info.Width
+	if order == inks {
+		width = 4 * info.Width
+	}
+	if len(pix) < width*info.Height || len(pix) == 0 || len(data) == 0 {
 		return fmt.Errorf("decompress a JPEG of %d by %d pixels into %d bytes", info.Width, info.Height, len(pix))
 	}
 	handle := C.tjInitDecompress()
@@ -38,7 +43,7 @@ func decompress(data []byte, info jfif.Info, order C.int, pix []byte) error {
 	}
 	defer C.tjDestroy(handle)
 	failed := C.tjDecompress2(handle, (*C.uchar)(unsafe.Pointer(&data[0])), C.ulong(len(data)),
-		(*C.uchar)(unsafe.Pointer(&pix[0])), C.int(info.Width), C.int(info.Width*3), C.int(info.Height), order, C.TJFLAG_LIMITSCANS)
+		(*C.uchar)(unsafe.Pointer(&pix[0])), C.int(info.Width), C.int(width), C.int(info.Height), order, C.TJFLAG_LIMITSCANS)
 	// What is odd but has been decoded all the same is a warning.
 	if failed != 0 && C.tjGetErrorCode(handle) == C.TJERR_FATAL {
 		return fmt.Errorf("decode with TurboJPEG: %s", C.GoString(C.tjGetErrorStr2(handle)))

@@ -53,6 +53,7 @@ def without_adobe(data):
 def cmyk():
     img = inks(drawn())
     img.save("cmyk-adobe.jpg", quality=92, subsampling=0)
+    img.save("cmyk-halved.jpg", quality=92, subsampling=2)
     plain = Image.eval(img, lambda v: 255 - v)  # Pillow inverts what it writes
     plain.save("cmyk-plain.jpg", quality=92, subsampling=0)
     data = without_adobe(open("cmyk-plain.jpg", "rb").read())
