@@ -22,6 +22,7 @@ const maxReads = 4 << 20
 // container is what one pass over all packets of a file yields.
 type container struct {
 	sound   sound
+	track   int    // the stream that the sound is of
 	video   *video // nil without a stream of pictures
 	damaged bool   // the pass ended early, or packets made no sense
 }
@@ -43,8 +44,13 @@ func decodeContainer(src Source, out *Arena) (Found, error) {
 	if err := c.scan(in, src); err != nil {
 		return Found{}, err
 	}
+	if c.sound.Silent() {
+		if err := c.takeTrack(src, in); err != nil {
+			return Found{}, err
+		}
+	}
 	if c.sound.mix.Lost() {
-		if err := c.sound.takeLoudest(src); err != nil {
+		if err := c.sound.takeLoudest(src, c.track); err != nil {
 			return Found{}, err
 		}
 	}
@@ -64,6 +70,7 @@ func (c *container) scan(in *input, src Source) error {
 	}
 	var dec *soundDecoder
 	if snd != nil {
+		c.track = int(snd.index)
 		var err error
 		dec, err = newSoundDecoder(snd, &c.sound)
 		switch {

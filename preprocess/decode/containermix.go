@@ -46,10 +46,7 @@ static mixPower mixMeasure(const AVFrame *f, double *power, int n) {
 */
 import "C"
 
-import (
-	"fmt"
-	"unsafe"
-)
+import "unsafe"
 
 // measure tells m what its mean is of a decoded frame, of at most wavMaxChannels
 // channels. The mixing itself is done by the resampler.
@@ -63,32 +60,15 @@ func measure(m *mixer, f *C.AVFrame) {
 	m.apart += float64(p.apart)
 }
 
-// takeLoudest decodes the sound once more, its loudest channel alone: the
+// takeLoudest decodes the sound of a stream once more, its loudest channel alone: the
 // channels have cancelled each other out.
-func (s *sound) takeLoudest(src Source) error {
-	in, err := openInput(src)
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	if err := in.probe(src.Limits); err != nil {
-		return err
-	}
-	stream, _ := in.choose()
-	if stream == nil {
-		return fmt.Errorf("%w: no sound any more", errDamaged)
-	}
-	c := container{sound: sound{limit: s.limit, mix: s.mix.Loudest()}}
+func (s *sound) takeLoudest(src Source, stream int) error {
+	limit, mix := s.limit, s.mix.Loudest()
 	*s = sound{} // half an hour of it is enough at a time
-	dec, err := newSoundDecoder(stream, &c.sound)
+	loudest, err := decodeTrack(src, stream, sound{limit: limit, mix: mix})
 	if err != nil {
 		return err
 	}
-	defer dec.Close()
-	if err := c.read(in, dec); err != nil {
-		return err
-	}
-	err = dec.Finish()
-	*s = c.sound
-	return err
+	*s = loudest
+	return nil
 }

@@ -192,3 +192,49 @@ func TestTagsBeforeSound(t *testing.T) {
 		wantTone(t, window(t, d.arena, 1), 0.5, 0.1)
 	}
 }
+
+// TestSilentTracks: of a film or a recording whose first track is that of a microphone which
+// was not plugged in, silence was judged, and what is said in the next one not heard.
+func TestSilentTracks(t *testing.T) {
+	t.Parallel()
+	silence, tone, opposite := "anullsrc=r=48000:cl=stereo:d=2", "sine=440:r=48000:d=2,volume=4", "aevalsrc=0.5*sin(880*PI*t)|-0.5*sin(880*PI*t):s=48000:d=2"
+	for name, tc := range map[string]struct {
+		tracks    []string
+		amplitude float64
+	}{
+		"first":         {[]string{silence, tone}, 0.5},
+		"three":         {[]string{silence, silence, silence, tone}, 0.5},
+		"then opposite": {[]string{silence, opposite}, 0.5},
+		"last":          {[]string{tone, silence}, 0.5},
+		"too many":      {[]string{silence, silence, silence, silence, tone}, 0},
+		"all":           {[]string{silence, silence}, 0},
+	} {
+		for _, video := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, film %t", name, video), func(t *testing.T) {
+				t.Parallel()
+				path := filepath.Join(t.TempDir(), "tracks.mp4")
+				args := []string{"-f", "lavfi", "-i", "testsrc2=s=64x64:r=10:d=2"}
+				maps := []string{"-c:v", "mpeg4", "-c:a", "alac"}
+				if video {
+					maps = append(maps, "-map", "0")
+				}
+				for i, track := range tc.tracks {
+					args = append(args, "-f", "lavfi", "-i", track)
+					maps = append(maps, "-map", fmt.Sprint(i+1))
+				}
+				ffmpeg(t, append(append(args, maps...), path)...)
+				d, err := decodePath(t, path, preprocess.MP4, testLimits())
+				if err != nil {
+					t.Fatal(err)
+				}
+				windows := d.arena.Windows()
+				if len(windows) != 4 {
+					t.Fatalf("%d windows", len(windows))
+				}
+				if got := level(window(t, d.arena, 1), 440); got < 0.95*tc.amplitude || got > 1.05*tc.amplitude {
+					t.Errorf("the tone has amplitude %.4f, want %.4f", got, tc.amplitude)
+				}
+			})
+		}
+	}
+}
