@@ -155,6 +155,7 @@ func (v *video) readClip(clip *os.File, list []piece, targets []target, reels []
 	}
 	defer func() { _ = capture.Close() }()
 	defer inColoursOf(v.stream)()
+	defer watchSizes(capture)()
 	mat := gocv.NewMat()
 	defer closeMat(&mat)
 	for range clipLength(list) {
@@ -170,7 +171,7 @@ func (v *video) readClip(clip *os.File, list []piece, targets []target, reels []
 		left := v.notReached(list, targets, ordinal)
 		hit := len(left) < len(targets)
 		targets = left
-		if !hit && taker == nil || !capture.Retrieve(&mat) || !within(mat, l) {
+		if !hit && taker == nil || !retrieve(capture, &mat, l) {
 			continue
 		}
 		if taker != nil {
@@ -245,8 +246,7 @@ func grab(capture *gocv.VideoCapture, list []piece) int {
 	return ordinalOf(list, max(int(math.Round(capture.Get(gocv.VideoCapturePosMsec)/clipTick)), 0))
 }
 
-// within says whether there is a picture, within the limit. Its size was checked at the
-// start: what changes it later is damage.
+// within says whether there is a picture, within the limit.
 func within(mat gocv.Mat, l preprocess.Limits) bool {
 	return !mat.Empty() && int64(mat.Cols())*int64(mat.Rows()) <= l.Pixels
 }

@@ -5,8 +5,10 @@ package decode
 import (
 	"encoding/binary"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -314,27 +316,47 @@ func TestStreamedFiles(t *testing.T) {
 	wantClock(t, mustDecode(t, live, preprocess.WebM), 6)
 }
 
-// TestSizeChangesMidway: a stream may change its size; the pictures are those
-// that were there.
+// TestSizeChangesMidway: a stream may change its size, as recordings of calls do with the
+// network; the pictures are those that were there. OpenCV goes on by the first size: larger
+// pictures were the last one before them over and over, smaller ones showed what lay beside
+// them in memory.
 func TestSizeChangesMidway(t *testing.T) {
 	t.Parallel()
 	master := clock(t, 2)
-	var stream []byte
-	for _, size := range []string{"160x128", "320x256"} {
-		stream = append(stream, read(t, encode(t, master, "x.h264", "-an", "-s", size, "-c:v", "libx264", "-g", "5", "-bf", "0"))...)
-	}
-	raw := filepath.Join(t.TempDir(), "both.h264")
-	if err := os.WriteFile(raw, stream, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(t.TempDir(), "both.mkv")
-	ffmpeg(t, "-fflags", "+genpts", "-r", "10", "-i", raw, "-c", "copy", path)
-	d := mustDecode(t, path, preprocess.Matroska)
-	if d.Width != 160 || len(d.arena.Frames()) < 8 {
-		t.Fatalf("found %+v, %d frames", d.Found, len(d.arena.Frames()))
-	}
-	for i := range d.arena.Frames() {
-		wantCorners(t, d.pixels(t, i), [4][3]int{red, green, white, blue})
+	sizes := []string{"160x128", "320x256", "80x64", "160x128"}
+	for name, codec := range map[string][]string{
+		"VP8":   {"-c:v", "libvpx", "-b:v", "1M"},
+		"VP9":   {"-c:v", "libvpx-vp9", "-b:v", "1M", "-cpu-used", "8"},
+		"H.264": {"-c:v", "libx264", "-g", "5", "-bf", "0", "-bsf:v", "dump_extra"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var list strings.Builder
+			for _, size := range sizes {
+				part := encode(t, master, size+".mkv", append([]string{"-an", "-s", size}, codec...)...)
+				fmt.Fprintf(&list, "file '%s'\n", part)
+			}
+			parts, path := filepath.Join(t.TempDir(), "parts.txt"), filepath.Join(t.TempDir(), "all.mkv")
+			if err := os.WriteFile(parts, []byte(list.String()), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			ffmpeg(t, "-f", "concat", "-safe", "0", "-i", parts, "-c", "copy", path)
+			d := mustDecode(t, path, preprocess.Matroska)
+			refs := d.arena.Frames()
+			if d.Width != 160 || len(refs) < 12 {
+				t.Fatalf("found %+v, %d frames", d.Found, len(refs))
+			}
+			for i, ref := range refs {
+				if got, want := fmt.Sprintf("%dx%d", ref.Width, ref.Height), sizes[int(ref.At.Seconds()/2)]; got != want {
+					t.Errorf("the frame at %v is %s, want %s", ref.At, got, want)
+				}
+				wantCorners(t, d.pixels(t, i), [4][3]int{red, green, white, blue})
+				shown := 2 * float64(d.pixels(t, i).at(0.5, 0.5)[1]) / 255
+				if at := math.Mod(ref.At.Seconds(), 2); math.Abs(shown-at) > 0.15 {
+					t.Errorf("the frame at %v shows %.2f s of its part", ref.At, shown)
+				}
+			}
+		})
 	}
 }
 
