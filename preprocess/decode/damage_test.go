@@ -11,6 +11,7 @@ import (
 	"image/jpeg"
 	"image/png"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -87,6 +88,31 @@ func TestJPEGWithoutEnd(t *testing.T) {
 				t.Errorf("%s without the last %d bytes of %d: %v", name, missing, len(data), err)
 			case whole && name != "noise":
 				frames[0].expect(t, drawnColors(), 8)
+			}
+		}
+	}
+}
+
+// TestJPEGFilledUp: a file of which a part was copied had a verdict on that and on grey
+// where zeros stood for the rest, as where room for the whole file had been made before,
+// or an end marker, as cameras put behind a picture that they break off.
+func TestJPEGFilledUp(t *testing.T) {
+	t.Parallel()
+	noise := image.NewNRGBA(image.Rect(0, 0, 96, 64))
+	for i := range noise.Pix {
+		noise.Pix[i] = byte(i * i * 31 >> 3)
+	}
+	for name, data := range map[string][]byte{
+		"baseline":    byGo(t, func(b *bytes.Buffer) error { return jpeg.Encode(b, noise, nil) }),
+		"progressive": byOpenCV(t, noise, false, gocv.JPEGFileExt, 2, 1),
+		"restarts":    byOpenCV(t, noise, false, gocv.JPEGFileExt, 4, 2),
+	} {
+		for fill, rest := range map[string][]byte{"zeros": make([]byte, len(data)), "an end": {0xff, 0xd9}} {
+			for missing, whole := range map[int]bool{2: true, len(data) / 4: false, len(data) / 2: false} {
+				part := slices.Concat(data[:len(data)-missing], rest)
+				if _, _, err := decodeTest(t, part, preprocess.JPEG, preprocess.DefaultLimits()); whole != (err == nil) {
+					t.Errorf("%s, %d bytes of %d missing, and %s: %v", name, missing, len(data), fill, err)
+				}
 			}
 		}
 	}

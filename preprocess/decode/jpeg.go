@@ -75,17 +75,42 @@ func wholeJPEG(data []byte, limits preprocess.Limits) ([]byte, jfif.Info, error)
 const missingEnd = 256
 
 // withEnd returns a file without an end marker with one, if all but a few of the
-// pixels are there: Go's decoder, unlike OpenCV's, fails where they are not.
+// pixels are there. Zeros at its end are none: a copy that was broken off may have
+// its full length, and they would pass for plain blocks without end.
 func withEnd(data []byte, info jfif.Info) ([]byte, error) {
-	if !info.Refined {
-		return nil, jfif.ErrTruncated
-	}
-	data = bytes.TrimRight(data, "\xff") // half a marker
-	ended := append(slices.Concat(data, make([]byte, missingEnd)), 0xff, 0xd9)
-	if _, err := decodeByGo(ended, info); err != nil {
-		return nil, fmt.Errorf("%w: %w", jfif.ErrTruncated, err)
+	ended := endedBy(bytes.TrimRight(data, "\x00\xff")) // or half a marker
+	if err := checkCoded(ended, info); err != nil {
+		return nil, err
 	}
 	return ended, nil
+}
+
+// endedBy is a file up to its last coded pixels with zeros for those that may be
+// missing, and an end marker.
+func endedBy(data []byte) []byte {
+	return append(slices.Concat(data, make([]byte, missingEnd)), 0xff, 0xd9)
+}
+
+// checkCoded says whether the pixels of a file that endedBy made are there: Go's
+// decoder, unlike OpenCV's, fails where they are not.
+func checkCoded(ended []byte, info jfif.Info) error {
+	if !info.Refined {
+		return jfif.ErrTruncated
+	}
+	if _, err := decodeByGo(ended, info); err != nil {
+		return fmt.Errorf("%w: %w", jfif.ErrTruncated, err)
+	}
+	return nil
+}
+
+// checkFilled is checkCoded for a file with an end marker before which TurboJPEG found
+// too little and filled in grey. What Go's decoder does not know passes.
+func checkFilled(data []byte, info jfif.Info) error {
+	err := checkCoded(endedBy(data[:info.End]), info)
+	if _, unknown := errors.AsType[jpeg.UnsupportedError](err); unknown {
+		return nil
+	}
+	return err
 }
 
 // decodeByGo decodes a file with Go's decoder, which insists on Adobe's mark

@@ -11,6 +11,7 @@ import "C"
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"unsafe"
 
 	"gocv.io/x/gocv"
@@ -44,11 +45,22 @@ func decompress(data []byte, info jfif.Info, order C.int, pix []byte) error {
 	defer C.tjDestroy(handle)
 	failed := C.tjDecompress2(handle, (*C.uchar)(unsafe.Pointer(&data[0])), C.ulong(len(data)),
 		(*C.uchar)(unsafe.Pointer(&pix[0])), C.int(info.Width), C.int(width), C.int(info.Height), order, C.TJFLAG_LIMITSCANS)
-	// What is odd but has been decoded all the same is a warning.
-	if failed != 0 && C.tjGetErrorCode(handle) == C.TJERR_FATAL {
-		return fmt.Errorf("decode with TurboJPEG: %s", C.GoString(C.tjGetErrorStr2(handle)))
+	if failed == 0 {
+		return nil
 	}
-	return nil
+	said := C.GoString(C.tjGetErrorStr2(handle))
+	switch {
+	case C.tjGetErrorCode(handle) == C.TJERR_FATAL:
+		return fmt.Errorf("decode with TurboJPEG: %s", said)
+	case info.End > 0 && endsEarly(said):
+		return checkFilled(data, info)
+	}
+	return nil // what is odd but has been decoded all the same
+}
+
+// endsEarly says whether a warning is of coded pixels that end before the picture does.
+func endsEarly(warning string) bool {
+	return strings.Contains(warning, "premature end") || strings.Contains(warning, "0xd9 instead of RST")
 }
 
 // jpegMat decodes a JPEG file into blue, green and red. The caller closes the

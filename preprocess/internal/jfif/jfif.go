@@ -16,6 +16,7 @@ type Info struct {
 	Adobe      bool   // whether an Adobe segment says how colours are coded
 	Refined    bool   // whether the scans begun so far bring every coefficient to its last bit
 	EXIF       string // a TIFF file of its own; empty where there is none
+	End        int    // where the end marker stands; 0 where there is none
 }
 
 // exifMark begins a segment of EXIF data.
@@ -44,6 +45,7 @@ func Scan(data []byte) (Info, error) {
 		marker := data[at+1]
 		at += 2
 		if marker == 0xd9 {
+			info.End = at - 2
 			return info.finish()
 		}
 		if marker == 0x01 || marker >= 0xd0 && marker <= 0xd7 {

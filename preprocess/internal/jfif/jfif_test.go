@@ -24,7 +24,7 @@ func encoded(t testing.TB) []byte {
 func TestScan(t *testing.T) {
 	t.Parallel()
 	data := encoded(t)
-	if info, err := Scan(data); err != nil || info != (Info{Components: 3, Width: 40, Height: 30, Refined: true}) {
+	if info, err := Scan(data); err != nil || info != (Info{Components: 3, Width: 40, Height: 30, Refined: true, End: len(data) - 2}) {
 		t.Fatalf("%+v, %v", info, err)
 	}
 	if _, err := Scan(append(bytes.Clone(data), "more"...)); err != nil {
@@ -58,8 +58,8 @@ func TestStrayBytes(t *testing.T) {
 func TestInks(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]Info{
-		"cmyk-adobe.jpg": {Components: 4, Width: 96, Height: 64, Adobe: true, Refined: true},
-		"cmyk-plain.jpg": {Components: 4, Width: 96, Height: 64, Refined: true},
+		"cmyk-adobe.jpg": {Components: 4, Width: 96, Height: 64, Adobe: true, Refined: true, End: 736},
+		"cmyk-plain.jpg": {Components: 4, Width: 96, Height: 64, Refined: true, End: 720},
 	} {
 		data, err := os.ReadFile("../../decode/testdata/" + name)
 		if err != nil {
