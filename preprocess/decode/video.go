@@ -61,7 +61,7 @@ func (v *video) note(p *C.AVPacket) error {
 		at = v.time(p.dts)
 	}
 	hidden := p.flags&(C.AV_PKT_FLAG_DISCARD|C.AV_PKT_FLAG_CORRUPT) != 0
-	v.packets = append(v.packets, packet{at: at, key: p.flags&C.AV_PKT_FLAG_KEY != 0, hidden: hidden, empty: v.unshown(p)})
+	v.packets = append(v.packets, packet{at: at, key: p.flags&C.AV_PKT_FLAG_KEY != 0 && !v.uncoded(p), hidden: hidden, empty: v.unshown(p)})
 	if hidden {
 		return nil
 	}
@@ -80,6 +80,16 @@ func (v *video) note(p *C.AVPacket) error {
 // packet with one that is shown.
 func (v *video) unshown(p *C.AVPacket) bool {
 	return v.stream.codecpar.codec_id == C.AV_CODEC_ID_VP8 && p.size > 0 && *p.data&0x10 == 0
+}
+
+// maxUncoded is the largest packet of MPEG-4, in bytes, that says of a picture only that
+// it is not coded.
+const maxUncoded = 19
+
+// uncoded says whether a packet holds no picture but stands for one that another packet
+// holds beside its own, as DivX and XviD write them in AVI. Some of them pass for key frames.
+func (v *video) uncoded(p *C.AVPacket) bool {
+	return v.stream.codecpar.codec_id == C.AV_CODEC_ID_MPEG4 && p.size <= maxUncoded
 }
 
 // time converts a timestamp of the stream.
@@ -156,6 +166,7 @@ func (v *video) readClip(clip *os.File, list []piece, targets []target, reels []
 	defer func() { _ = capture.Close() }()
 	defer inColoursOf(v.stream)()
 	defer watchSizes(capture)()
+	defer v.separately(list)()
 	mat := gocv.NewMat()
 	defer closeMat(&mat)
 	for range clipLength(list) {

@@ -52,7 +52,7 @@ func planFrames(packets []packet, n, budget int) []target {
 		p := choose(packets, shown, at(0), at(0.5), at(1))
 		if !seen[p] {
 			seen[p] = true
-			targets = append(targets, target{packet: p, from: keyBefore(packets, p), at: packets[p].at})
+			targets = append(targets, target{packet: p, from: startOf(packets, p), at: packets[p].at})
 		}
 	}
 	slices.SortFunc(targets, func(a, b target) int { return cmp.Or(a.from-b.from, cmp.Compare(a.at, b.at)) })
@@ -101,12 +101,22 @@ func choose(packets []packet, shown []int, lo, middle, hi time.Duration) int {
 	return shown[max(after-1, 0)]
 }
 
-// keyBefore is the packet that decoding must start at to get p.
+// keyBefore is the key frame that p comes after in the file, or p itself.
 func keyBefore(packets []packet, p int) int {
 	for p > 0 && !packets[p].key {
 		p--
 	}
 	return p
+}
+
+// startOf is the packet that decoding must start at to get p. What is shown before the
+// key frame that it comes after rests on the pictures before that, too.
+func startOf(packets []packet, p int) int {
+	key := keyBefore(packets, p)
+	if key > 0 && packets[p].at < packets[key].at {
+		return keyBefore(packets, key-1)
+	}
+	return key
 }
 
 // hiddenRoom is how many times the budget may be spent on top of it where a group

@@ -1,0 +1,120 @@
+//go:build gocv_specific_modules
+
+package decode
+
+/*
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <libavcodec/avcodec.h>
+
+// Frames that are taken out of a decoder at most; it holds back at most 16 and its threads'.
+#define HELD 64
+
+static __thread const int64_t *pieceStarts; // times of the packets that begin a piece, in order
+static __thread int pieceCount;
+static __thread AVFrame *held[HELD];
+static __thread int heldCount;
+static __thread int sent; // whether a packet was, after the last frame
+
+typedef int (*sendPacket)(AVCodecContext *, const AVPacket *);
+typedef int (*receiveFrame)(AVCodecContext *, AVFrame *);
+
+static int realReceive(AVCodecContext *c, AVFrame *f) {
+	static receiveFrame real;
+	if (!real)
+		real = (receiveFrame)dlsym(RTLD_NEXT, "avcodec_receive_frame");
+	return real ? real(c, f) : AVERROR(ENOSYS);
+}
+
+static int realSend(AVCodecContext *c, const AVPacket *p) {
+	static sendPacket real;
+	if (!real)
+		real = (sendPacket)dlsym(RTLD_NEXT, "avcodec_send_packet");
+	return real ? real(c, p) : AVERROR(ENOSYS);
+}
+
+// hold takes the frames that the decoder is done with.
+static void hold(AVCodecContext *c) {
+	while (heldCount < HELD) {
+		AVFrame *f = av_frame_alloc();
+		if (!f)
+			return;
+		if (realReceive(c, f) < 0) {
+			av_frame_free(&f);
+			return;
+		}
+		held[heldCount++] = f;
+	}
+}
+
+// avcodec_send_packet stands in front of libavcodec's: what comes before a piece is taken
+// out of the decoder and the decoder forgets it.
+int avcodec_send_packet(AVCodecContext *c, const AVPacket *p) {
+	sent = 1;
+	if (pieceCount > 0 && p && p->size > 0 && p->pts == *pieceStarts) {
+		pieceStarts++;
+		pieceCount--;
+		realSend(c, NULL);
+		hold(c);
+		avcodec_flush_buffers(c);
+	}
+	return realSend(c, p);
+}
+
+// receivePiece is libavcodec's avcodec_receive_frame, for videosizes.go, which stands in front
+// of that: what was taken out comes first, a frame for each packet, since OpenCV 4.6 does not
+// look at the time of a second one.
+int receivePiece(AVCodecContext *c, AVFrame *f) {
+	if (heldCount == 0)
+		return realReceive(c, f);
+	if (!sent)
+		return AVERROR(EAGAIN);
+	sent = 0;
+	hold(c);
+	av_frame_unref(f);
+	av_frame_move_ref(f, held[0]);
+	av_frame_free(&held[0]);
+	memmove(held, held + 1, sizeof(*held) * --heldCount);
+	return 0;
+}
+
+static void separatePieces(const int64_t *starts, int n) {
+	pieceStarts = starts;
+	pieceCount = n;
+	while (heldCount > 0)
+		av_frame_free(&held[--heldCount]);
+}
+*/
+import "C"
+
+import "runtime"
+
+// separately has the pieces of a clip, which this goroutine has OpenCV read, decoded each
+// for itself, until the function that it returns is called. Only in these codecs do key
+// frames leave something of what was decoded before.
+func (v *video) separately(list []piece) (done func()) {
+	switch v.stream.codecpar.codec_id {
+	case C.AV_CODEC_ID_H264, C.AV_CODEC_ID_HEVC, C.AV_CODEC_ID_MPEG4:
+	default:
+		return func() {}
+	}
+	runtime.LockOSThread()
+	starts, n := make([]C.int64_t, 0, len(list)), 0
+	for i, p := range list {
+		n += p.to - p.from
+		if i == len(list)-1 || p.to < list[i+1].from {
+			starts = append(starts, C.int64_t(n*clipTick)) // of the next one, or of what follows the last
+		}
+	}
+	var pinner runtime.Pinner
+	pinner.Pin(&starts[0])
+	C.separatePieces(&starts[0], C.int(len(starts)))
+	return func() {
+		C.separatePieces(nil, 0)
+		pinner.Unpin()
+		runtime.UnlockOSThread()
+	}
+}
