@@ -151,12 +151,19 @@ func checkPreview(data []byte) error {
 }
 
 // checkSamples refuses the kinds of numbers that OpenCV does not decode, or not
-// as levels of light. It takes planes of more than 8 bits for interleaved pixels.
+// as levels of light. It takes planes of more than 8 bits for interleaved pixels, and
+// floating-point numbers whose zero is white for their negatives; libtiff's greys of
+// CIELAB, whose white is paper's, come out yellow.
 func checkSamples(data []byte) error {
 	page := firstPage(data)
 	bits, kind := page.short(258, 1), page.short(339, 1)
 	name := map[int]string{1: "unsigned integers", 2: "signed integers", 3: "floating-point numbers", 4: "unsigned integers"}[kind]
-	switch {
+	switch light := page.short(262, 1); {
+	case light >= 8 && light <= 10:
+		return unsupported("The file is recognised as TIFF but its colours are in CIELAB, which is not supported; convert it to RGB.")
+	case light == 0 && kind == 3:
+		return unsupported("The file is recognised as TIFF but the zero of its floating-point samples is white, which is not supported; " +
+			"convert it to 8 or 16 bits.")
 	case name == "":
 		name = "numbers of an unknown kind"
 	case bits > 8 && page.short(277, 1) > 1 && page.short(284, 1) == 2:

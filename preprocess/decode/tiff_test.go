@@ -192,3 +192,17 @@ func TestTIFFSamplesOfNoTransparency(t *testing.T) {
 		frames[0].expect(t, drawnColors(), 6)
 	}
 }
+
+// TestTIFFLight: pictures in CIELAB were judged with a yellow cast, and those of
+// floating-point numbers whose zero is white as their negatives.
+func TestTIFFLight(t *testing.T) {
+	t.Parallel()
+	level := func(b []byte, level float64) []byte { return append(b, byte(level*255)) }
+	lab := tagged(rawTIFF(1, 8, level), 4, 262, 3, 8)
+	floats := tagged(tagged(rawTIFF(3, 32, float32s(1)), 4, 262, 3, 0), 6, 277, 3, 1)
+	floats = tagged(tagged(floats, 2, 258, 3, 32), 9, 339, 3, 3)
+	for says, file := range map[string][]byte{"CIELAB": lab, "zero of its floating-point samples is white": floats} {
+		_, _, err := decodeTest(t, file, preprocess.TIFF, preprocess.DefaultLimits())
+		t.Run(says, func(t *testing.T) { wantFault(t, err, preprocess.UnsupportedMediaType, says) })
+	}
+}
