@@ -52,15 +52,15 @@ func TestRunThatHangs(t *testing.T) {
 		go func() {
 			_, _ = scheduler.Run(ctx, inference.Work{Model: "m", Rows: 1, Fill: func(int, models.Row) {}})
 		}()
-		time.Sleep(hung)
+		<-time.After(hung)
 		require.NoError(t, s.ready(), "it may be slow")
-		time.Sleep(3 * tendEvery)
+		<-time.After(3 * tendEvery)
 		require.ErrorContains(t, s.ready(), "fails its own test")
 		require.Error(t, s.judge.healthy())
 		assert.ErrorContains(t, s.test(ctx), "its device hangs")
 
 		close(model)
-		time.Sleep(2 * tendEvery)
+		<-time.After(2 * tendEvery)
 		require.NoError(t, s.ready())
 		require.NoError(t, s.judge.healthy())
 	})
