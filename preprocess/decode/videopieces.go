@@ -6,7 +6,6 @@ package decode
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <libavcodec/avcodec.h>
 
@@ -53,10 +52,11 @@ static void hold(AVCodecContext *c) {
 // avcodec_send_packet stands in front of libavcodec's: what comes before a piece is taken
 // out of the decoder and the decoder forgets it.
 int avcodec_send_packet(AVCodecContext *c, const AVPacket *p) {
+	int begins = 0;
 	sent = 1;
-	if (pieceCount > 0 && p && p->size > 0 && p->pts == *pieceStarts) {
-		pieceStarts++;
-		pieceCount--;
+	for (; pieceCount > 0 && p && p->size > 0 && p->pts >= *pieceStarts; pieceCount--, pieceStarts++)
+		begins = 1;
+	if (begins) {
 		realSend(c, NULL);
 		hold(c);
 		avcodec_flush_buffers(c);
