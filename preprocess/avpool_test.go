@@ -3,6 +3,7 @@
 package preprocess_test
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -57,6 +58,44 @@ func TestSoundAndVideoThroughThePool(t *testing.T) {
 			}
 			if test.kind == preprocess.Video && (len(media.Frames) != 16 || media.Width != 640) {
 				t.Errorf("got %d frames, %d pixels wide", len(media.Frames), media.Width)
+			}
+		})
+	}
+}
+
+// TestFileThatLostItsEnd: of a file whose end the disk had lost the service said that it was
+// damaged, so that the one who had sent a good file was told to send another, and of sound
+// it judged what was left.
+func TestFileThatLostItsEnd(t *testing.T) {
+	t.Parallel()
+	tool, err := exec.LookPath("ffmpeg")
+	if err != nil {
+		t.Skip("no ffmpeg command to synthesise media with: run the set-up script")
+	}
+	pool := newPool(t, poolOptions(t, "decode"))
+	for _, name := range []string{"x.jpg", "x.wav", "x.mp3", "x.mp4"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			path := filepath.Join(t.TempDir(), name)
+			args := []string{"-v", "error", "-nostdin", "-f", "lavfi", "-i", "testsrc2=s=1280x720:r=10:d=4", "-f", "lavfi", "-i", "anoisesrc=d=4"}
+			if filepath.Ext(name) == ".jpg" {
+				args = append(args, "-frames:v", "1", "-update", "1")
+			}
+			if out, err := exec.CommandContext(t.Context(), tool, append(args, path)...).CombinedOutput(); err != nil {
+				t.Fatalf("ffmpeg: %v\n%s", err, out)
+			}
+			data, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			lost := file(t, data[:len(data)/3])
+			media, err := pool.Decode(t.Context(), lost, int64(len(data)), "", nil)
+			if media != nil {
+				media.Close()
+			}
+			var fault *preprocess.Error
+			if err == nil || errors.As(err, &fault) {
+				t.Errorf("it is not said to be the service's fault: %v", err)
 			}
 		})
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 )
 
 // SniffBytes is how much of the beginning of a file Sniff may look at.
@@ -61,4 +62,26 @@ func recognise(f io.ReaderAt) (Format, error) {
 		format = tagged(head[:n])
 	}
 	return format, nil
+}
+
+// complete says how much of a file the disk has lost. What is left of it would be refused
+// as damaged, or judged for the whole.
+func complete(f *os.File, size int64) error {
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+		return fmt.Errorf("look at the file: %w", err)
+	case info.Size() < size:
+		return fmt.Errorf("read the file: %d of its %d bytes are there", info.Size(), size)
+	}
+	return nil
+}
+
+// readable says why a file cannot be read to its end. A decoder that could not takes it
+// for damaged, or dies of it; the disk that it lies on is the service's.
+func readable(f io.ReaderAt, size int64) error {
+	if _, err := io.Copy(io.Discard, io.NewSectionReader(f, 0, size)); err != nil {
+		return fmt.Errorf("read the file: %w", err)
+	}
+	return nil
 }

@@ -78,6 +78,9 @@ func (p *Pool) Close() error {
 // is too small for the limits. tell hears of windows before Decode returns; it
 // has returned itself when there is an error. It may be nil.
 func (p *Pool) Decode(ctx context.Context, f *os.File, size int64, declared Kind, tell Listener) (*Media, error) {
+	if err := complete(f, size); err != nil {
+		return nil, err
+	}
 	format, err := inspect(f, size, declared, p.opts.Limits)
 	if err != nil {
 		return nil, err
@@ -88,7 +91,12 @@ func (p *Pool) Decode(ctx context.Context, f *os.File, size int64, declared Kind
 		media, err = p.attempt(ctx, f, req, declared, tell)
 	}
 	if lost := (*lostError)(nil); errors.As(err, &lost) { // twice is no accident
-		return nil, unsafeFile(format, lost.cause)
+		err = unsafeFile(format, lost.cause)
+	}
+	if fault := (*Error)(nil); errors.As(err, &fault) {
+		if broken := readable(f, size); broken != nil {
+			return nil, broken
+		}
 	}
 	return media, err
 }
