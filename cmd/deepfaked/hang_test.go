@@ -27,6 +27,15 @@ func (h hanging) Run(int) ([]float32, error) {
 	return []float32{0}, nil
 }
 
+// hangingScheduler has one executor of one such model. The caller closes both.
+func hangingScheduler(t *testing.T) (hanging, *inference.Scheduler) {
+	t.Helper()
+	model := make(hanging)
+	scheduler, err := inference.NewScheduler(inference.DefaultSchedulerOptions(), []inference.Executor{{"m": model}})
+	require.NoError(t, err)
+	return model, scheduler
+}
+
 // empty takes every file for one without anything in it.
 type empty struct{ inference.Decoder }
 
@@ -39,9 +48,7 @@ func (empty) Decode(context.Context, *os.File, int64, preprocess.Kind, preproces
 func TestRunThatHangs(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		model := make(hanging)
-		scheduler, err := inference.NewScheduler(inference.DefaultSchedulerOptions(), []inference.Executor{{"m": model}})
-		require.NoError(t, err)
+		model, scheduler := hangingScheduler(t)
 		defer scheduler.Close()
 		s := &service{logger: slog.New(slog.DiscardHandler), judge: &late{doubts: make(chan struct{}, 1)}, jobs: &job.Runner{}}
 		s.judge.engine.Store(&engine{scheduler: scheduler, decoder: empty{}})
@@ -71,9 +78,7 @@ func TestRunThatHangs(t *testing.T) {
 func TestSelfTestThatHangs(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		model := make(hanging)
-		scheduler, err := inference.NewScheduler(inference.DefaultSchedulerOptions(), []inference.Executor{{"m": model}})
-		require.NoError(t, err)
+		model, scheduler := hangingScheduler(t)
 		defer scheduler.Close()
 		defer close(model)
 		s := &service{judge: &late{}}

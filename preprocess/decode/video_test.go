@@ -244,55 +244,6 @@ func TestLongGroupOfPictures(t *testing.T) {
 	wantClock(t, mustDecode(t, path, preprocess.MP4), 10)
 }
 
-// TestOpenGroups: of a film whose groups of pictures are open, as in broadcasts and from
-// camcorders, all but one in sixteen pictures were lost, so that the verdict was on one
-// alone, or they were mixed up of two that lie far apart: the decoder took what came
-// before a jump for what comes before a key frame. DivX and XviD in AVI had both from
-// placeholders that pass for key frames.
-func TestOpenGroups(t *testing.T) {
-	t.Parallel()
-	source := []string{"-f", "lavfi", "-i", "testsrc2=s=160x120:r=25:d=20", "-pix_fmt", "yuv420p"}
-	for name, args := range map[string][]string{
-		"short.mp4": {"-c:v", "libx264", "-preset", "ultrafast", "-x264-params", "open-gop=1:keyint=24:bframes=3:ref=3:bluray-compat=1"},
-		"long.mkv":  {"-c:v", "libx264", "-preset", "ultrafast", "-x264-params", "open-gop=1:keyint=60:scenecut=0:bframes=8:b-adapt=0"},
-		"h265.mp4":  {"-c:v", "libx265", "-preset", "ultrafast", "-x265-params", "log-level=none:open-gop=1:keyint=48:bframes=4"},
-		"h264.avi":  {"-c:v", "libx264", "-preset", "ultrafast", "-x264-params", "open-gop=1:keyint=60:scenecut=0:bframes=4:b-adapt=0"},
-		"mpeg4.avi": {"-c:v", "mpeg4", "-q:v", "3", "-bf", "2", "-g", "50"},
-		"xvid.avi":  {"-c:v", "libxvid", "-q:v", "3", "-bf", "2", "-g", "50"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			path := filepath.Join(t.TempDir(), name)
-			ffmpeg(t, append(append([]string{}, source...), append(args, path)...)...)
-			format := map[string]preprocess.Format{".mp4": preprocess.MP4, ".mkv": preprocess.Matroska, ".avi": preprocess.AVI}[filepath.Ext(name)]
-			d := mustDecode(t, path, format)
-			if n := len(d.arena.Frames()); n != 16 {
-				t.Errorf("%d frames", n)
-			}
-			film := ffmpeg(t, "-i", path, "-vsync", "passthrough", "-pix_fmt", "rgb24", "-f", "rawvideo", "-")
-			for i, ref := range d.arena.Frames() {
-				if off := apart(film, d.pixels(t, i).pix); off > 2 {
-					t.Errorf("frame %d at %v is none of the film: %.1f off", i, ref.At, off)
-				}
-			}
-		})
-	}
-}
-
-// apart is how much a picture differs from that of a film which is nearest to it: the
-// mean over its values, of which every seventh is looked at.
-func apart(film, pix []byte) float64 {
-	least := math.Inf(1)
-	for ; len(film) >= len(pix); film = film[len(pix):] {
-		sum := 0
-		for i := 0; i < len(pix); i += 7 {
-			sum += max(int(film[i])-int(pix[i]), int(pix[i])-int(film[i]))
-		}
-		least = min(least, 7*float64(sum)/float64(len(pix)))
-	}
-	return least
-}
-
 // TestTrimmedVideo: a cut without coding anew leaves packets before the start
 // that are decoded but not shown; where there was no time to decode all, they
 // were taken for pictures, at negative times, and the server refused the reply.
