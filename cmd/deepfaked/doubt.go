@@ -57,8 +57,8 @@ func (l *late) overdue() time.Duration {
 	return 0
 }
 
-// examine tests the engine each time that it is doubted, and has nothing begun here for as
-// long as it fails.
+// examine tests the engine each time that it is doubted, or that a batch hangs, and has
+// nothing begun here for as long as it fails.
 func (s *service) examine(ctx context.Context) {
 	ticker := time.NewTicker(tendEvery)
 	defer ticker.Stop()

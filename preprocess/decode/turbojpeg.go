@@ -26,10 +26,11 @@ const (
 	inks  = C.TJPF_CMYK // as they are stored: inverted where Adobe's mark says so
 )
 
-// decompress decodes a JPEG file into pix, which has Width*Height*3 bytes, or 4
-// for inks, rows top to bottom without padding. Files of four components have
-// inks, others none. It does what OpenCV does, pixel for pixel, but for its copies: OpenCV 4.6 decodes into a row, swaps
-// its colours byte by byte into a matrix and has them swapped back.
+// decompress decodes a JPEG file into pix, which has three bytes for each pixel, or
+// four for inks, rows top to bottom without padding. Files of four components have
+// inks, others none. It does what OpenCV does, pixel for pixel, but for its copies:
+// OpenCV 4.6 decodes into a row, swaps its colours byte by byte into a matrix and has
+// them swapped back.
 func decompress(data []byte, info jfif.Info, order C.int, pix []byte) error {
 	width := 3 * info.Width
 	if order == inks {

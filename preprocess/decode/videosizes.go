@@ -12,6 +12,7 @@ int receivePiece(AVCodecContext *, AVFrame *); // in videopieces.go
 static __thread int clipWidth, clipHeight, clipFormat;
 static __thread AVFrame *oddFrame;
 
+// keepOdd keeps a picture that is not as the clip's first one is.
 static int keepOdd(AVFrame *f) {
 	av_frame_free(&oddFrame);
 	if (f->width == clipWidth && f->height == clipHeight) {
