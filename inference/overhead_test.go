@@ -59,6 +59,9 @@ func newRig(b *testing.B, model *models.Model, sessions int) *rig {
 	b.Helper()
 	env := openProvider(b, sessions)
 	r := &rig{model: model.Card.Name, on: env.Provider()}
+	if r.on != ort.CPU {
+		model = model.In(models.TF32) // as the service has it there
+	}
 	batch, _ := serviceLoad(r.on)
 	var err error
 	if r.sessions, err = env.NewSessions(model, batch); err != nil {

@@ -15,7 +15,12 @@ const (
 	Full Precision = "full"
 	Int8 Precision = "int8" // products of bytes, for processors that have instructions for sums of them
 	FP16 Precision = "fp16" // half precision, for GPUs
+	TF32 Precision = "tf32" // the card's own file, of whose factors a GPU keeps ten bits in products (TensorFloat-32)
 )
+
+// tf32Tolerance is how far the self-test may be off in TF32, as that of a variant may;
+// cards say how exact full precision is. Seen on an H200: .001.
+const tf32Tolerance = 0.02
 
 // Variant is a model in another precision. It takes the same rows and gives
 // log-odds on the same scale, so that calibration and operating points hold, and
@@ -28,16 +33,27 @@ type Variant struct {
 	Measured  []Measurement `json:"measured"`
 }
 
-// In returns the model in precision p, or nil where it has no such variant. What
-// it returns is a model like any other: its card names the variant's file,
+// In returns the model in precision p, or nil where it has no such variant; each has
+// TF32. What it returns is a model like any other: its card names the variant's file,
 // checksum, self-test and measurements, and no variants.
 func (m *Model) In(p Precision) *Model {
+	if p == TF32 {
+		return m.inTF32()
+	}
 	i := slices.IndexFunc(m.Card.Variants, func(v Variant) bool { return v.Precision == p })
 	if i < 0 {
 		return nil
 	}
 	whole := m.Card // a copy: a pointer into m would keep the files of all precisions in memory
 	return &Model{Card: whole.as(whole.Variants[i]), ONNX: m.variants[i], Precision: p, whole: &whole}
+}
+
+// inTF32 is the same file, whose self-test need not come out as exactly.
+func (m *Model) inTF32() *Model {
+	whole := m.Card
+	own := whole
+	own.Variants, own.Golden.Tolerance = nil, max(own.Golden.Tolerance, tf32Tolerance)
+	return &Model{Card: own, ONNX: m.ONNX, Precision: TF32, whole: &whole}
 }
 
 // as is the card of a variant.

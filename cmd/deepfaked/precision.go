@@ -15,72 +15,102 @@ const (
 	precisionFull = string(models.Full) // as the card's own file has it
 )
 
-// quickest is the precision in which a provider runs a model in the least time. A
-// GPU gains nothing by products of bytes without engines that were made for them.
-func quickest(p ort.Provider) models.Precision {
+// quickest are the precisions in which a provider runs a model in the least time, the
+// best first. A GPU gains nothing by products of bytes without engines that were made
+// for them, and a CPU has no TF32.
+func quickest(p ort.Provider) []models.Precision {
 	if p == ort.CPU {
-		return models.Int8
+		return []models.Precision{models.Int8}
 	}
-	return models.FP16
+	return []models.Precision{models.FP16, models.TF32}
 }
 
 // inPrecision returns the models as they are to be run. Processors without
 // instructions for it let sums of bytes overflow without a word: a variant has to pass
 // its self-test here, or auto keeps to the full precision.
 func inPrecision(env *ort.Environment, loaded []*models.Model, wanted string, logger *slog.Logger) ([]*models.Model, error) {
-	if wanted == precisionFull {
-		return loaded, nil
-	}
-	precision := models.Precision(wanted)
-	if wanted == precisionAuto {
-		precision = quickest(env.Provider())
-	}
 	chosen := make([]*models.Model, len(loaded))
 	for i, m := range loaded {
-		chosen[i] = m
-		v := m.In(precision)
-		if v == nil {
-			if wanted != precisionAuto {
-				logger.Warn("a model has no variant in the precision that was asked for, it runs in full precision", "model", m.Card.Name, "precision", precision)
-			}
-			continue
-		}
-		err := checkVariant(env, v, 1)
-		inexact, off := errors.AsType[*inexactError](err)
-		switch {
-		case off && wanted == precisionAuto:
-			logger.Warn("this processor gets a model's variant wrong, it runs in full precision", "model", m.Card.Name, "precision", precision, "error", err.Error())
-		case off:
-			return nil, inexact.refused()
-		case err != nil:
+		var err error
+		if chosen[i], err = oneInPrecision(env, m, wanted, logger); err != nil {
 			return nil, err
-		default:
-			chosen[i] = v
 		}
 	}
 	return chosen, nil
 }
 
-// verifyAll runs the self-tests of the model in all its precisions. A variant that is
-// not exact on this processor is an error only where wanted is its precision, or the
-// model itself fails: else the model runs in its place, and note says so.
+func oneInPrecision(env *ort.Environment, m *models.Model, wanted string, logger *slog.Logger) (*models.Model, error) {
+	switch wanted {
+	case precisionFull:
+		return m, nil
+	case precisionAuto:
+		return quickestRight(env, m, logger)
+	}
+	p := models.Precision(wanted)
+	v := m.In(p)
+	if v == nil || p == models.TF32 && env.Provider() == ort.CPU {
+		logger.Warn("a model has no variant in the precision that was asked for, it runs in full precision", "model", m.Card.Name, "precision", p)
+		return m, nil
+	}
+	err := checkVariant(env, v, 1)
+	if inexact, off := errors.AsType[*inexactError](err); off {
+		return nil, inexact.refused()
+	}
+	return v, err
+}
+
+// quickestRight is the first of the provider's quickest precisions that a model has and
+// this processor gets right, else the model itself.
+func quickestRight(env *ort.Environment, m *models.Model, logger *slog.Logger) (*models.Model, error) {
+	for _, p := range quickest(env.Provider()) {
+		v := m.In(p)
+		if v == nil {
+			continue
+		}
+		err := checkVariant(env, v, 1)
+		if _, off := errors.AsType[*inexactError](err); !off {
+			return v, err
+		}
+		logger.Warn("this processor gets a model's variant wrong, it is not run", "model", m.Card.Name, "precision", p, "error", err.Error())
+	}
+	return m, nil
+}
+
+// verifyAll runs the self-tests of the model in all precisions that may run here. A variant
+// that is not exact on this processor is an error only where wanted is its precision, or the
+// model itself fails: else it is not run, and note says so.
 func verifyAll(env *ort.Environment, m *models.Model, wanted string) (note string, err error) {
 	most := largestBatch(env.Provider())
 	full := verify(env, m, most)
 	err = full
-	for _, v := range m.Card.Variants {
-		inner := checkVariant(env, m.In(v.Precision), most)
+	for _, p := range runnable(env.Provider(), m, wanted) {
+		inner := checkVariant(env, m.In(p), most)
 		inexact, off := errors.AsType[*inexactError](inner)
 		switch {
-		case off && wanted == string(v.Precision):
+		case off && wanted == string(p):
 			err = errors.Join(err, inexact.refused())
 		case off && full == nil:
-			note = inexact.clause() + ", so it runs in full precision here"
+			note = inexact.clause() + ", so it is not run here"
 		default:
 			err = errors.Join(err, inner)
 		}
 	}
 	return note, err
+}
+
+// runnable are a model's precisions beside its own that may run on a provider. On a GPU 8 bits
+// do only where they are wanted: without engines made for them, other sums come out there.
+func runnable(on ort.Provider, m *models.Model, wanted string) []models.Precision {
+	var found []models.Precision
+	for _, v := range m.Card.Variants {
+		if v.Precision != models.Int8 || on == ort.CPU || wanted == string(models.Int8) {
+			found = append(found, v.Precision)
+		}
+	}
+	if on != ort.CPU {
+		found = append(found, models.TF32)
+	}
+	return found
 }
 
 // checkVariant verifies v, a variant, in batches of one and of most.

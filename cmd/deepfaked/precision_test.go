@@ -64,6 +64,7 @@ func TestPrecision(t *testing.T) { //nolint:paralleltest // one ONNX Runtime in 
 		{"int8", "int8", image, off},
 		{"full", "full", image, false},
 		{"fp16, which it has not", "fp16", image, false},
+		{"tf32, which a CPU has not", "tf32", image, false},
 		{"auto, wrong here", "auto", &wrong, true},
 		{"int8, wrong here", "int8", &wrong, true},
 		{"full, wrong here", "full", &wrong, false},
@@ -76,23 +77,41 @@ func TestPrecision(t *testing.T) { //nolint:paralleltest // one ONNX Runtime in 
 			continue
 		}
 		require.NoError(t, err, c.name)
-		file := "model-int8.onnx"
-		if c.off || c.wanted == "full" || c.wanted == "fp16" {
+		file, lacking := "model-int8.onnx", c.wanted == "fp16" || c.wanted == "tf32"
+		if c.off || c.wanted == "full" || lacking {
 			file = "model.onnx"
 		}
 		assert.Equal(t, file, chosen[0].Card.File, c.name)
 		assert.Equal(t, c.off, bytes.Contains(log.Bytes(), []byte("gets a model's variant wrong")), c.name)
 		// Who asked for a precision that a model does not have was not told.
-		assert.Equal(t, c.wanted == "fp16", bytes.Contains(log.Bytes(), []byte("no variant in the precision that was asked for")), c.name)
+		assert.Equal(t, lacking, bytes.Contains(log.Bytes(), []byte("no variant in the precision that was asked for")), c.name)
 	}
 }
 
 // TestQuickest: a GPU had run everything in full precision.
 func TestQuickest(t *testing.T) {
 	t.Parallel()
-	assert.Equal(t, models.Int8, quickest(ort.CPU))
-	assert.Equal(t, models.FP16, quickest(ort.CUDA))
-	assert.Equal(t, models.FP16, quickest(ort.TensorRT))
+	assert.Equal(t, []models.Precision{models.Int8}, quickest(ort.CPU))
+	assert.Equal(t, []models.Precision{models.FP16, models.TF32}, quickest(ort.CUDA))
+	assert.Equal(t, []models.Precision{models.FP16, models.TF32}, quickest(ort.TensorRT))
+}
+
+// TestRunnable: on a GPU models verify ran the variants in 8 bits, which come out otherwise there
+// and are not used, and called the folder wrong.
+func TestRunnable(t *testing.T) {
+	t.Parallel()
+	m := &models.Model{Card: models.Card{Variants: []models.Variant{{Precision: models.Int8}, {Precision: models.FP16}}}}
+	for _, c := range []struct {
+		on     ort.Provider
+		wanted string
+		want   []models.Precision
+	}{
+		{ort.CPU, "auto", []models.Precision{models.Int8, models.FP16}},
+		{ort.CUDA, "auto", []models.Precision{models.FP16, models.TF32}},
+		{ort.CUDA, "int8", []models.Precision{models.Int8, models.FP16, models.TF32}},
+	} {
+		assert.Equal(t, c.want, runnable(c.on, m, c.wanted), "%s, %s", c.on, c.wanted)
+	}
 }
 
 // TestVariantError: only a number that is off in a row by itself is the processor's

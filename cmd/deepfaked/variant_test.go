@@ -70,7 +70,7 @@ func TestVerifyWhereAVariantIsOff(t *testing.T) { //nolint:paralleltest // one O
 	require.NoError(t, os.Mkdir(filepath.Join(folder, variantFile), 0o750))
 	cases := []struct{ dir, begin, words string }{
 		{varied(t, "exact", nil, as), "exact: ok", ""},
-		{varied(t, "off-here", nil, offHere), "off-here: ok; " + notExact + " (the self-test gives ", "), so it runs in full precision here"},
+		{varied(t, "off-here", nil, offHere), "off-here: ok; " + notExact + " (the self-test gives ", "), so it is not run here"},
 		{varied(t, "both-off", nil, func(c *models.Card) { offHere(c); c.Golden.Output-- }), "both-off: model both-off: ", "don't use it; model both-off: " + notExact},
 		{varied(t, "checksum", nil, func(c *models.Card) { c.Variants[0].SHA256 = strings.Repeat("0", 64) }), "", "model checksum: card.json: field sha256: is not that of " + variantFile},
 		{varied(t, "shapes", face, offHere), "shapes: in int8: ", "correct the card or bring the file"},

@@ -17,6 +17,7 @@ type placement struct {
 	device   int
 	profile  map[string]string // TensorRT's range of input shapes; may be nil
 	half     bool              // whether the graph is in half precision, which TensorRT calculates in only if told to
+	tf32     bool              // whether factors may lose all but ten bits, which CUDA does unless told not to
 }
 
 // profileOf has TensorRT build one engine for all batch sizes of a model: it would
@@ -73,12 +74,17 @@ func appendProvider(o gpuOptions, settings map[string]string, add func() error) 
 }
 
 // cudaSettings: the heuristic search spares seconds of trying convolutions for
-// each batch size, and the arena grows by what is asked for instead of doubling.
+// each batch size, the arena grows by what is asked for instead of doubling, and full
+// precision is what a card's self-test was made in.
 func cudaSettings(at placement, opts Options) map[string]string {
 	settings := map[string]string{
 		"device_id":              strconv.Itoa(at.device),
 		"cudnn_conv_algo_search": "HEURISTIC",
 		"arena_extend_strategy":  "kSameAsRequested",
+		"use_tf32":               "0",
+	}
+	if at.tf32 {
+		settings["use_tf32"] = "1"
 	}
 	if opts.GPUMemoryLimit > 0 {
 		settings["gpu_mem_limit"] = strconv.FormatInt(opts.GPUMemoryLimit, 10)

@@ -36,7 +36,7 @@ func newSession(model *models.Model, maxBatch int, at placement, opts Options) (
 	if err := checkGraph(model); err != nil {
 		return nil, err
 	}
-	at.profile, at.half = profileOf(model.Card, maxBatch), model.Precision == models.FP16
+	at.profile, at.half, at.tf32 = profileOf(model.Card, maxBatch), model.Precision == models.FP16, model.Precision == models.TF32
 	so, err := sessionOptions(at, opts)
 	if err != nil {
 		return nil, fmt.Errorf("model %s: %w", name, err)

@@ -58,7 +58,7 @@ func (c Config) validateService() error {
 	if err := oneOf("provider", c.Provider, "auto", "cpu", "cuda", "tensorrt"); err != nil {
 		return err
 	}
-	if err := oneOf("inference.precision", c.Inference.Precision, "auto", "full", "int8", "fp16"); err != nil {
+	if err := oneOf("inference.precision", c.Inference.Precision, "auto", "full", "int8", "fp16", "tf32"); err != nil {
 		return err
 	}
 	if err := oneOf("log.level", c.Log.Level, "debug", "info", "warn", "error"); err != nil {
