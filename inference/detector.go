@@ -23,6 +23,8 @@ type Parts struct {
 	Cards     []models.Card  // of the models that the scheduler's executors hold
 	Fusion    *models.Fusion // of some of them; left out of account where it was fitted with others, and may be nil
 	Provider  string         // ONNX Runtime's execution provider, for the report
+	// FixedShapes has all rows of a model be of one shape, whatever they show: for GPUs.
+	FixedShapes bool
 }
 
 // Detector is the one use case of the service: a file in, a verdict out.

@@ -12,22 +12,30 @@ import (
 )
 
 // faces has the model that finds faces look at all frames: at once where they fill as
-// much of its input, which those of a video do whose size does not change.
+// much of its input, which those of a video do whose size does not change. On a GPU, where a
+// shape that is new costs more than the rest of the input, all of it is looked at.
 func (d *Detector) faces(ctx context.Context, req Request, frames []preprocess.Frame) ([][]image.Rectangle, error) {
 	side := int(d.finder.Input.Shape[1])
 	views, err := look(frames, side)
 	if err != nil || len(views) == 0 {
 		return nil, err
 	}
-	alike := map[int][]int{}
+	alike, fill := map[int][]int{}, face.View.Fill
+	if d.parts.FixedShapes {
+		fill = face.View.FillWhole
+	}
 	for i, v := range views {
-		alike[v.Extent()] = append(alike[v.Extent()], i)
+		extent := 0
+		if !d.parts.FixedShapes {
+			extent = v.Extent()
+		}
+		alike[extent] = append(alike[extent], i)
 	}
 	found := make([][]image.Rectangle, len(views))
 	for extent, some := range alike {
 		output, err := d.parts.Scheduler.Run(ctx, Work{
 			Model: d.finder.Name, Rows: len(some), Account: req.Account, Priority: req.Priority, Extent: extent,
-			Fill: func(i int, dst models.Row) { views[some[i]].Fill(dst.U8, side) },
+			Fill: func(i int, dst models.Row) { fill(views[some[i]], dst.U8, side) },
 		})
 		if err != nil {
 			return nil, err

@@ -103,7 +103,8 @@ func openEngine(ctx context.Context, cfg config.Config, logger *slog.Logger, tak
 	if err != nil {
 		return nil, err
 	}
-	parts := inference.Parts{Decoder: pool, Scheduler: e.scheduler, Cards: e.cards, Fusion: fusion, Provider: e.provider}
+	parts := inference.Parts{Decoder: pool, Scheduler: e.scheduler, Cards: e.cards, Fusion: fusion, Provider: e.provider,
+		FixedShapes: environment.Provider() != ort.CPU}
 	opts := inference.DefaultDetectorOptions()
 	e.parallel = placesEach * decoders
 	opts.Parallel, opts.Prior = e.parallel, cfg.Prior

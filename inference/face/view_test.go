@@ -68,3 +68,27 @@ func TestFillLeavesNothingOfTheRowBefore(t *testing.T) {
 		t.Errorf("got %v", dst)
 	}
 }
+
+// TestFillWhole: only what the view leaves of the input is marked, and by one level in one number.
+func TestFillWhole(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ width, height, marks int }{
+		"small": {100, 100, 1}, "flat": {640, 360, 1}, "tall": {360, 640, 1}, "all of it": {640, 640, 0}, "nearly": {640, 600, 0},
+	} {
+		v, plain, whole := Look(located(c.width, c.height), 640), make([]byte, 640*640*3), make([]byte, 640*640*3)
+		v.Fill(plain, 640)
+		v.FillWhole(whole, 640)
+		marks := 0
+		for i := range plain {
+			if plain[i] != whole[i] {
+				marks++
+			}
+			if i%3 == 0 && plain[i] != whole[i] && (plain[i] != backdrop || whole[i] != backdrop+1) {
+				t.Errorf("%s: %d became %d", name, plain[i], whole[i])
+			}
+		}
+		if marks != c.marks {
+			t.Errorf("%s: %d numbers marked, want %d", name, marks, c.marks)
+		}
+	}
+}

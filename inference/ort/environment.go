@@ -191,9 +191,14 @@ func (e *Environment) one(model *models.Model, maxBatch, device int, opts Option
 
 // build makes a session and warms it up, which starts a GPU's libraries.
 func (e *Environment) build(model *models.Model, maxBatch, device int, opts Options) (s *Session, err error) {
-	at := placement{provider: e.provider, device: device}
+	// CUDA's convolutions plan anew whenever a run's shape is not that of the one before
+	// (Conv::UpdateState in ONNX Runtime), which may take longer than the run.
+	at := placement{provider: e.provider, device: device, apart: e.provider == CUDA}
 	if !e.provider.gpu() {
 		return newSession(model, maxBatch, at, opts)
+	}
+	if at.apart {
+		opts.GPUMemoryLimit /= int64(len(sizes(maxBatch, at.step())))
 	}
 	err = keepSignals(func() (err error) {
 		s, err = newSession(model, maxBatch, at, opts)

@@ -18,6 +18,15 @@ type placement struct {
 	profile  map[string]string // TensorRT's range of input shapes; may be nil
 	half     bool              // whether the graph is in half precision, which TensorRT calculates in only if told to
 	tf32     bool              // whether factors may lose all but ten bits, which CUDA does unless told not to
+	apart    bool              // whether each batch size has a session of its own
+}
+
+// step is what batch sizes grow by.
+func (p placement) step() int {
+	if p.provider.gpu() {
+		return 4
+	}
+	return 2
 }
 
 // profileOf has TensorRT build one engine for all batch sizes of a model: it would

@@ -23,8 +23,8 @@ type Session struct {
 	card   models.Card
 	tensor *tensors
 
-	mu     sync.Mutex // held during a run, so that nothing is destroyed under it
-	inner  *ort.DynamicAdvancedSession
+	mu     sync.Mutex                    // held during a run, so that nothing is destroyed under it
+	inner  []*ort.DynamicAdvancedSession // one, or one for each size
 	forget func(*Session)
 }
 
@@ -42,13 +42,11 @@ func newSession(model *models.Model, maxBatch int, at placement, opts Options) (
 		return nil, fmt.Errorf("model %s: %w", name, err)
 	}
 	defer so.Destroy() //nolint:errcheck // never fails
-	inner, err := ort.NewDynamicAdvancedSessionWithONNXData(model.ONNX,
-		[]string{model.Card.Input.Name}, []string{model.Card.Output.Name}, so)
-	if err != nil {
-		return nil, fmt.Errorf("model %s: %w", name, err)
+	s := &Session{model: name, device: at.device, card: model.Card, forget: func(*Session) {}}
+	if s.tensor, err = newTensors(model.Card, maxBatch, sizes(maxBatch, at.step())); err == nil {
+		err = s.load(model, so, at)
 	}
-	s := &Session{model: name, device: at.device, card: model.Card, inner: inner, forget: func(*Session) {}}
-	if s.tensor, err = newTensors(inner, model.Card, maxBatch, at.provider == CPU); err != nil {
+	if err != nil {
 		s.destroy()
 		return nil, fmt.Errorf("model %s: %w", name, err)
 	}
@@ -57,6 +55,27 @@ func newSession(model *models.Model, maxBatch int, at placement, opts Options) (
 		return nil, fmt.Errorf("warm-up: %w", err)
 	}
 	return s, nil
+}
+
+// load gives the graph to ONNX Runtime: once, or apart for each size.
+func (s *Session) load(model *models.Model, so *ort.SessionOptions, at placement) error {
+	for _, b := range s.tensor.batches {
+		if len(s.inner) == 0 || at.apart {
+			inner, err := ort.NewDynamicAdvancedSessionWithONNXData(model.ONNX,
+				[]string{model.Card.Input.Name}, []string{model.Card.Output.Name}, so)
+			if err != nil {
+				return err
+			}
+			s.inner = append(s.inner, inner)
+		}
+		b.session = s.inner[len(s.inner)-1]
+		if at.provider == CPU {
+			if err := b.bind(model.Card); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // sessionOptions are the same for every model. Spinning threads would burn the
@@ -150,7 +169,7 @@ func (s *Session) Run(n int) ([]float32, error) {
 	if n < 1 || n > s.tensor.rows {
 		return nil, fmt.Errorf("model %s: a run of %d rows, it must be between 1 and %d", s.model, n, s.tensor.rows)
 	}
-	if err := s.tensor.batch(n).run(s.inner); err != nil {
+	if err := s.tensor.batch(n).run(); err != nil {
 		return nil, fmt.Errorf("model %s: run of %d rows: %w", s.model, n, err)
 	}
 	return s.tensor.output[:n*s.tensor.outLen], nil
@@ -167,15 +186,14 @@ func (s *Session) Close() error {
 	return nil
 }
 
-// destroy frees bindings and tensors before the session that they belong to.
+// destroy frees bindings and tensors before the sessions that they belong to.
 func (s *Session) destroy() {
-	if s.inner == nil {
-		return
-	}
 	if s.tensor != nil {
 		s.tensor.destroy()
 	}
-	s.inner.Destroy() //nolint:errcheck,gosec // never fails
+	for _, inner := range s.inner {
+		inner.Destroy() //nolint:errcheck,gosec // never fails
+	}
 	s.inner = nil
 }
 

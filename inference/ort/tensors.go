@@ -25,15 +25,14 @@ type tensors struct {
 // batch is the first size rows.
 type batch struct {
 	size    int
+	session *ort.DynamicAdvancedSession
 	inputs  []ort.Value
 	outputs []ort.Value
 	binding *ort.IoBinding // nil: values are passed with each run
 }
 
-// newTensors allocates for maxBatch rows of the card's input. With bind the
-// values are bound once: right where the memory is the device's own. Elsewhere
-// binding would copy the input at that moment and never again.
-func newTensors(inner *ort.DynamicAdvancedSession, card models.Card, maxBatch int, bind bool) (*tensors, error) {
+// newTensors allocates for maxBatch rows of the card's input, the last of the sizes.
+func newTensors(card models.Card, maxBatch int, sizes []int) (*tensors, error) {
 	t := &tensors{rows: maxBatch, rowLen: card.Input.RowLen(), outLen: card.Output.RowLen()}
 	t.output = make([]float32, maxBatch*t.outLen)
 	t.pins.Pin(&t.output[0])
@@ -44,12 +43,8 @@ func newTensors(inner *ort.DynamicAdvancedSession, card models.Card, maxBatch in
 		t.f32 = make([]float32, maxBatch*t.rowLen)
 		t.pins.Pin(&t.f32[0])
 	}
-	for _, size := range sizes(maxBatch) {
-		b, err := t.newBatch(card, size)
-		if err == nil && bind {
-			err = b.bind(inner, card)
-		}
-		if err != nil {
+	for _, size := range sizes {
+		if err := t.newBatch(card, size); err != nil {
 			t.destroy()
 			return nil, err
 		}
@@ -61,18 +56,19 @@ func newTensors(inner *ort.DynamicAdvancedSession, card models.Card, maxBatch in
 // CPU a row costs the same in a batch of any size, so that what a batch is padded
 // with costs too: less than half of the rows that were asked for, where powers
 // of two alone would double them at worst. More sizes would take longer to warm up.
-func sizes(maxBatch int) []int {
+// With a step of 4 they are its powers: on a GPU four rows cost hardly more than one.
+func sizes(maxBatch, step int) []int {
 	var found []int
-	for n := 1; n < maxBatch; n *= 2 {
+	for n := 1; n < maxBatch; n *= step {
 		found = append(found, n)
-		if between := n + n/2; n > 1 && between < maxBatch {
+		if between := n + n/2; step == 2 && n > 1 && between < maxBatch {
 			found = append(found, between)
 		}
 	}
 	return append(found, maxBatch)
 }
 
-func (t *tensors) newBatch(card models.Card, size int) (*batch, error) {
+func (t *tensors) newBatch(card models.Card, size int) error {
 	b := &batch{size: size}
 	t.batches = append(t.batches, b)
 	var input ort.Value
@@ -83,15 +79,15 @@ func (t *tensors) newBatch(card models.Card, size int) (*batch, error) {
 		input, err = ort.NewTensor(shape(card.Input, size), t.f32)
 	}
 	if err != nil {
-		return nil, err
+		return err
 	}
 	b.inputs = []ort.Value{input}
 	output, err := ort.NewTensor(shape(card.Output, size), t.output)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	b.outputs = []ort.Value{output}
-	return b, nil
+	return nil
 }
 
 // shape is the card's, with the batch filled in.
@@ -101,8 +97,10 @@ func shape(tensor models.Tensor, size int) ort.Shape {
 	return s
 }
 
-func (b *batch) bind(inner *ort.DynamicAdvancedSession, card models.Card) error {
-	binding, err := inner.CreateIoBinding()
+// bind binds the values once: right where the memory is the device's own. Elsewhere
+// binding would copy the input at that moment and never again.
+func (b *batch) bind(card models.Card) error {
+	binding, err := b.session.CreateIoBinding()
 	if err != nil {
 		return err
 	}
@@ -113,11 +111,11 @@ func (b *batch) bind(inner *ort.DynamicAdvancedSession, card models.Card) error 
 	return binding.BindOutput(card.Output.Name, b.outputs[0])
 }
 
-func (b *batch) run(inner *ort.DynamicAdvancedSession) error {
+func (b *batch) run() error {
 	if b.binding != nil {
-		return inner.RunWithBinding(b.binding)
+		return b.session.RunWithBinding(b.binding)
 	}
-	return inner.Run(b.inputs, b.outputs)
+	return b.session.Run(b.inputs, b.outputs)
 }
 
 // batch is the smallest one that holds n rows; n is at most rows.

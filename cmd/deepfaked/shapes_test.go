@@ -1,0 +1,63 @@
+package main
+
+import (
+	"log/slog"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"deepfaked/inference/face"
+	"deepfaked/internal/config"
+	"deepfaked/models"
+	"deepfaked/preprocess"
+)
+
+// TestFinderLooksAtAllOfIt: the built-in finder leaves out what no picture of a batch fills.
+// On a GPU each such shape was a new one, for which convolutions were planned for seconds;
+// there a mark keeps it from leaving anything out, so that a picture's answer is the same
+// alone and beside one that fills the input.
+func TestFinderLooksAtAllOfIt(t *testing.T) { //nolint:paralleltest // one ONNX Runtime in a process
+	cfg := config.Default()
+	cfg.Provider = "cpu"
+	env, err := openRuntime(cfg, 1, slog.New(slog.DiscardHandler))
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, env.Close()) })
+	all, err := models.Builtin()
+	require.NoError(t, err)
+	finder := all[slices.IndexFunc(all, func(m *models.Model) bool { return m.Card.Task == models.FaceDetection })]
+	s, err := env.NewSession(finder, 2)
+	require.NoError(t, err)
+	side := int(finder.Card.Input.Shape[1])
+	answers := func(fill func(face.View, []byte, int)) (alone, beside []float32) {
+		fill(face.Look(noise(200, 300), side), s.Row(0).U8, side)
+		fill(face.Look(noise(side, side), side), s.Row(1).U8, side)
+		one, err := s.Run(1)
+		require.NoError(t, err)
+		alone = slices.Clone(one)
+		two, err := s.Run(2)
+		require.NoError(t, err)
+		return alone, slices.Clone(two[:len(alone)])
+	}
+	differ := func(a, b []float32) (most float64) {
+		for i := range a {
+			most = max(most, math.Abs(float64(a[i]-b[i])))
+		}
+		return most
+	}
+	assert.Less(t, differ(answers(face.View.FillWhole)), 0.01, "pixels and log-odds")
+	assert.Greater(t, differ(answers(face.View.Fill)), 0.01, "without the mark there is nothing to test")
+}
+
+// noise is a picture of any pixels, the same each time.
+func noise(width, height int) preprocess.Frame {
+	random := rand.New(rand.NewPCG(1, 2))
+	f := preprocess.Frame{Width: width, Height: height, Pix: make([]byte, width*height*3)}
+	for i := range f.Pix {
+		f.Pix[i] = byte(random.IntN(256))
+	}
+	return f
+}
