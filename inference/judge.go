@@ -95,7 +95,7 @@ func (d *Detector) judgeTask(ctx context.Context, req Request, media *preprocess
 			return f, err
 		}
 		for i, z := range judged {
-			f.pieces[i].logOdds += calibrated(c.Calibration, z) / float64(len(cards))
+			f.pieces[i].logOdds += calibrated(calibrationOf(c, media, f.pieces[i]), z) / float64(len(cards))
 		}
 		low, high := c.Limits()
 		f.claim.low += low / float64(len(cards))
@@ -103,6 +103,14 @@ func (d *Detector) judgeTask(ctx context.Context, req Request, media *preprocess
 	}
 	f.logOdds, f.threshold = overTime(f.pieces), taskThreshold(cards, media.Kind, req.Sensitivity)
 	return f, nil
+}
+
+// calibrationOf is a model's calibration for a piece: that of a frame as a whole goes by its size.
+func calibrationOf(c models.Card, media *preprocess.Media, p piece) models.Calibration {
+	if c.Task != models.ImageSynthesis {
+		return c.Calibration
+	}
+	return c.Calibration.At(min(media.Frames[p.frame].Width, media.Frames[p.frame].Height))
 }
 
 // look has a model judge pieces of frames or stretches and returns an output for each.

@@ -98,6 +98,15 @@ type Calibration struct {
 	// Limits are the lowest and the highest log-odds that the validation set
 	// supports; see Card.Limits. The counts of Measured bound them.
 	Limits *Pair `json:"limits,omitempty"`
+	// Sizes are those of small pictures, in ascending order of their sides; see At.
+	Sizes []Sized `json:"sizes,omitempty"`
+}
+
+// Sized is the calibration of pictures of one size.
+type Sized struct {
+	Side  int     `json:"side"` // pixels, the shorter one of the canonical picture
+	Scale float64 `json:"scale"`
+	Bias  float64 `json:"bias"`
 }
 
 // SourceFigures are what becomes of the files of one generator, or of one source of

@@ -1,6 +1,7 @@
 package models
 
 import (
+	"reflect"
 	"slices"
 	"strconv"
 )
@@ -60,7 +61,7 @@ func Finder(cards []Card) *Card {
 
 func checkDetection(c *Card) error {
 	switch d := c.Detection; {
-	case c.Calibration != (Calibration{}):
+	case !reflect.ValueOf(c.Calibration).IsZero():
 		return wrong("calibration", "must be left out for %s", c.Task)
 	case len(c.OperatingPoints) > 0:
 		return wrong("operating_points", "must be left out for %s", c.Task)

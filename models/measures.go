@@ -22,7 +22,7 @@ func checkPlatt(field string, k Calibration, on []Measurement) error {
 	if low, high := supported(on); k.Limits != nil && (k.Limits[0] < low || k.Limits[1] > high) {
 		return wrong(field+".limits", "is %g, it must stay between %.4g and %.4g: what is measured supports no more", *k.Limits, low, high)
 	}
-	return nil
+	return checkSizes(field+".sizes", k.Sizes)
 }
 
 // supported are the log-odds that limits may not go beyond: those of Card.Limits by the

@@ -31,6 +31,7 @@ from sklearn.metrics import roc_auc_score
 from vision import gather as pictures
 from vision.canonical import canonical, overview, overview_factor, rgb, tiles_of
 from vision.finder import Finder
+from vision.sizes import TOP, levelled
 
 MODELS = HERE.parents[1] / "models" / "builtin"
 MOST = 16  # windows that the service takes from a sound
@@ -65,11 +66,12 @@ class Model:
         self.card = json.loads((MODELS / name / "card.json").read_text())
         self.session = onnxruntime.InferenceSession(str(MODELS / name / "model.onnx"), options)
 
-    def log_odds(self, *scales):
-        """Calibrated mean of the means of the rows of each scale of one piece."""
+    def log_odds(self, *scales, side=TOP):
+        """Calibrated mean of the means of the rows of each scale of one piece, a frame of so many pixels on its shorter side."""
         name = self.card["input"]["name"]
         mean = np.mean([self.session.run(None, {name: rows})[0].mean() for rows in scales])
-        return self.card["calibration"]["scale"] * float(mean) + self.card["calibration"]["bias"]
+        calibration = self.card["calibration"]
+        return calibration["scale"] * float(levelled(calibration, side, mean)) + calibration["bias"]
 
 
 def service(program, paths, task):
@@ -147,7 +149,7 @@ def compare_pictures(options, folder):
     def judged(name, paths, labels=()):
         """Prints the row of one format."""
         found = service(options.program, paths, "image-synthesis")
-        row(name, [(odds(f), model.log_odds(*scales(seen(p), model.card["preprocessing"]["tiles"])))
+        row(name, [(odds(f), model.log_odds(*scales(shown := seen(p), model.card["preprocessing"]["tiles"]), side=min(shown.shape[:2])))
                    for p, f in zip(paths, found, strict=True)], labels)
 
     chosen = spread(items, 10 * options.files)
@@ -176,7 +178,7 @@ def compare_films(options):
             continue
         found = frames_at(item.path, [p["at_seconds"] for p in finding["pieces"]])
         tiles = max(1, min(model.card["preprocessing"]["tiles"], FILM_TILES // len(found)))
-        own = [model.log_odds(*scales(pixels, tiles)) for pixels in found]
+        own = [model.log_odds(*scales(pixels, tiles), side=min(pixels.shape[:2])) for pixels in found]
         single += zip(map(odds, finding["pieces"]), np.clip(own, *model.card["calibration"]["limits"]))
         whole.append((odds(finding), np.mean(own)))
         labels.append(item.fake)

@@ -35,6 +35,7 @@ class Prepared:
     kind: str
     rows: dict
     shares: list = field(default_factory=list)  # of each row of the picture model in its log-odds
+    side: float = math.inf  # pixels, the shorter one of a picture
 
 
 class Work:
@@ -89,7 +90,7 @@ class Work:
         shares = [1 / len(rows)] * len(rows)
         if card["preprocessing"].get("overview") and (whole := overview(image, card["input"]["shape"][1])) is not None:
             rows, shares = [*rows, whole], [*(share / 2 for share in shares), 0.5]
-        return Prepared("image", {"image-synthesis": rows, "face-detection": [view(image, side)]}, shares)
+        return Prepared("image", {"image-synthesis": rows, "face-detection": [view(image, side)]}, shares, min(image.shape[:2]))
 
     def judge(self, files):
         """Judges files together: rows of all go into the same runs."""
@@ -135,7 +136,7 @@ class Work:
         self._refuse_faces(outputs["face-detection"])
         pooled = np.dot(np.ravel(outputs["image-synthesis"]).astype(np.float64), f.shares)
         alone = self.fusion["alone"]
-        log_odds = alone["scale"] * calibrated(self.cards["image-synthesis"], pooled) + alone["bias"]
+        log_odds = alone["scale"] * calibrated(self.cards["image-synthesis"], pooled, f.side) + alone["bias"]
         return told(f.kind, log_odds, alone["limits"], self.fusion)
 
     def _refuse_faces(self, boxes):
@@ -146,9 +147,13 @@ class Work:
             raise ValueError("the picture shows a face, which only deepfaked judges")
 
 
-def calibrated(card, pooled):
-    """Log-odds of fake from what the rows come to together."""
-    return card["calibration"]["scale"] * float(pooled) + card["calibration"]["bias"]
+def calibrated(card, pooled, side=math.inf):
+    """Log-odds of fake from what the rows come to together; side is the shorter one of a picture, in pixels."""
+    c = card["calibration"]
+    if (sizes := c.get("sizes")) and side <= sizes[-1]["side"]:
+        at = [math.log(s["side"]) for s in sizes]
+        c = {name: np.interp(math.log(side), at, [s[name] for s in sizes]) for name in ("scale", "bias")}
+    return float(c["scale"] * float(pooled) + c["bias"])
 
 
 def told(kind, log_odds, limits, card):

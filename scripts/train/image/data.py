@@ -37,11 +37,14 @@ FAMILIES = {
         "stable-diffusion-v1", "stable-diffusion-sd1", "stable-diffusion-1.x", "stable-diffusion-1.4-2.1", "animatediff-sd1",
         "stable-diffusion-sd2", "sd-turbo", "sdxs", "unnamed-diffusion",
     ),
-    "sdxl": ("sdxl-turbo", "sdxl-lightning", "stable-image-core"),
+    "sdxl": ("sdxl-turbo", "sdxl-lightning", "stable-image-core", "leonardo-kino-xl"),
     "sd3": ("sd3.5", "sd3.5-large", "stable-image-ultra"),
     "flux1": ("flux1-dev", "flux1-schnell", "flux1-kontext", "flux1-krea", "flex", "chroma", "uno-flux", "mlx-flux-and-others"),
     "flux2": ("flux2-klein",),
     "dalle-2": ("dalle",),
+    "dalle-3": ("microsoft-image",),
+    "leonardo-lucid-realism": ("leonardo-lucid-origin",),
+    "seedream-5-pro": ("jimeng",),
     "dalle-mini": ("craiyon", "min-dalle"),
     "midjourney": ("midjourney-2022", "midjourney-2023", "midjourney-2024", "midjourney-2025", "midjourney-2026", "midjourney-cw"),
     "hidream": ("hidream-i1", "hidream-o1"),
@@ -52,14 +55,14 @@ FAMILIES = {
     "lumina": ("lumina2", "lumina-next"),
     "wuerstchen": ("stable-cascade",),
     "playground-v2": ("playground-v2.5",),
-    "imagen-3": ("imagen-4",),
+    "imagen-3": ("imagen-4", "imagen-3-imagefx", "whisk"),
     "cosmos": ("cosmos-predict2", "anima"),
     "wan": ("wan2.x-video",),
     "janus": ("janus-pro",),
     "vqgan-clip": ("simulacra-pixray-vqgan",),
     "latent-diffusion": ("glid-3-xl", "majesty-diffusion"),
     "clip-guided-diffusion": ("disco-diffusion",),
-    "ideogram": ("ideogram-v3", "ideogram-v4", "ideogram4"),
+    "ideogram": ("ideogram-v3", "ideogram-v4", "ideogram4", "ideogram-2023"),
     "krea-2": ("krea2",),
     "boogu-image": ("boogu",),
     "longcat-image": ("longcat",),
@@ -72,7 +75,7 @@ FILM_FAMILIES = {
     "wan2": "wan", "self-forcing": "wan", "causvid": "wan", "longlive": "wan", "fastvideo": "wan", "skyreels": "wan", "helios": "wan",
     "hunyuan": "hunyuanvideo", "cogvideox": "cogvideox", "phyt2v": "cogvideox", "vlipp": "cogvideox", "motionshop": "cogvideox", "open-sora": "open-sora", "opensora": "open-sora",
     "zeroscope": "modelscope", "modelscope": "modelscope", "instructvideo": "modelscope", "trailblazer": "modelscope", "lvd": "modelscope",
-    "streamingt2v": "modelscope", "show1": "modelscope", "videocomposer": "modelscope", "i2vgen-xl": "modelscope",
+    "streamingt2v": "modelscope", "show1": "modelscope", "show-1": "modelscope", "motionctrl": "videocrafter", "videocomposer": "modelscope", "i2vgen-xl": "modelscope",
     "videocrafter": "videocrafter", "dynamicrafter": "videocrafter", "fifo-diffusion": "videocrafter", "svd": "svd", "stable-video-diffusion": "svd",
     "vista": "svd", "dragnuwa": "svd", "hotshot": "sdxl", "stylegan": "stylegan2",
     "cosmos": "cosmos", "ltx": "ltx", "sana": "sana", "magi-1": "magi-1", "kandinsky-5": "kandinsky-5", "veo-": "veo", "kling": "kling", "sora": "sora",
@@ -89,6 +92,8 @@ KINDS = (
     "library test pictures", "photo library test album", "web photographs of objects and people", "web photos",
     "paintings by people", "paintings and drawings by people", "illustrations by people", "digital art by people",
     "anime art by people", "3D renderings", "wallpapers by people", "game art by people",
+    "build log, phone snapshots", "electronics build log, phone snapshots", "school robotics club, snapshots", "phone snapshots", "film scans, one photographer",
+    "one photographer, small pictures", "one photographer, travel, edited", "web photographs (small)",
 )
 FAMILY = {name: family for family, names in FAMILIES.items() for name in names}
 
@@ -244,6 +249,11 @@ def pooled(run, tiles, whole):
 def score_rows(run, rows):
     """The logit of a picture under each condition, from what run takes: pixels, or statistics."""
     return [pooled(run, rows[tiles], rows[whole]) for tiles, whole in ROWS]
+
+
+def score_views(run, rows):
+    """The sides and logits of a picture's reduced views."""
+    return [(side, pooled(run, tiles, whole)) for side, tiles, whole in rows["views"]]
 
 
 def parts(items):

@@ -6,11 +6,12 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import data
+import small
 from vision import card, folds, heads, judge, pipeline
 
 STUDY = pipeline.Study(
     name="deepfaked-image",
-    version="0.6.2",
+    version="0.7.0",
     task="image-synthesis",
     description="Judges a picture, or frames of a film, as a whole: a small network on what two blocks of ViT-Tiny make of it and on what "
     "high-pass filters leave, trained on tiles and overviews of generated and of genuine pictures and films. Five times in six it "
@@ -19,7 +20,7 @@ STUDY = pipeline.Study(
     recipe="scripts/train/image",
     data=data,
     preprocessing={"tiles": data.TILES, "overview": True},
-    training={"heads": 2, "hidden": 128, "steps": 400, "batch": 256, "rate": 1e-3, "decay": 0.1, "dropout": (0.3, 0.5), "overviews": 0.4, "media": {"picture": 0.7, "film": 0.3}},
+    training={"heads": 2, "hidden": 128, "steps": 400, "batch": 256, "rate": 1e-3, "decay": 0.1, "dropout": (0.3, 0.5), "overviews": 0.4, "reduced": 0.1, "media": {"picture": 0.7, "film": 0.3}},
     narrow=data.NARROW,
     seed=0,
     groups=folds.repositories,
@@ -28,6 +29,8 @@ STUDY = pipeline.Study(
     model=judge.Judge,
     apart="any generator of its family, nor the named collection that a genuine picture is of; what a name only says the kind of, and genuine films, are kept apart by repository",
     parts=data.parts,
+    reduced=data.score_views,
+    sides=small.sides_of,
 )
 
 
@@ -36,6 +39,8 @@ def main():
     options = card.arguments(__doc__)
     card.one_thread()
     pictures = data.load(options.data, options.work, options.more, options.weights)
+    for rows, views in zip(pictures[1], small.kept(pictures[0], options.work), strict=True):
+        rows["views"], rows["reduced"] = views, [row for _, *both in views for some in both for row in some]
     pipeline.run(STUDY, options, data.plain(options.weights), pictures)
 
 

@@ -24,6 +24,8 @@ from vision.test_film import picture, write
 SPEC = importlib.util.spec_from_file_location("image_data", Path(__file__).with_name("data.py"))  # data is the face model's in other tests
 data = importlib.util.module_from_spec(SPEC)
 SPEC.loader.exec_module(data)
+with mock.patch.dict(sys.modules, {"data": data}):
+    import small
 OPTIONS = {"heads": 2, "hidden": 128, "steps": 60, "batch": 64, "rate": 1e-2, "decay": 0.1, "dropout": (0.1, 0.1), "overviews": 0.4}
 
 
@@ -46,6 +48,15 @@ class Heads(unittest.TestCase):
         says = np.array([heads.judged(head, f["clean"])[0] for f in features])
         labels = np.array([i.fake for i in items])
         self.assertGreater(says[labels == 1].mean() - says[labels == 0].mean(), 2)
+
+    def test_reduced_views_have_their_share_of_the_draws(self):
+        items, features = pictures(8, np.random.RandomState(0))
+        features = [{**f, "reduced": [np.full(6, 9, np.float16)]} for f in features[:4]] + features[4:]
+        rows = heads.Rows(items, features, OPTIONS | {"reduced": 0.3})
+        for k, share in ((0, 0.3), (7, 0)):
+            random = np.random.RandomState(1)
+            drawn = np.mean([rows.row(k, random)[0] == 9 for _ in range(2000)])
+            self.assertAlmostEqual(drawn, share, delta=0.04)
 
     def test_several_say_their_mean(self):
         torch.manual_seed(0)
@@ -106,6 +117,28 @@ class Kept(unittest.TestCase):
         self.assertEqual((rows["clean"], rows["overview"]), (data.TILES, 1))
         self.assertEqual(rows["tiles"], data.VIEWS + data.FILMED)
         self.assertTrue(Path(one.base + ".npz").exists())
+
+    def test_reduced_views_are_smaller_and_no_larger_than_the_picture(self):
+        """Pictures that were reduced were called fake the oftener the smaller they were, and none was trained on."""
+        path = self.top / "picture.png"
+        cv2.imwrite(str(path), picture(300, 400))
+        item = gather.Item(path, "real", "g", "me/pictures", "", "")
+        looked = [small.looked_at(item, self.top / f"{seed:07x}000000000") for seed in range(4)]
+        views = [view for own, some in looked for view in some if own == 300]
+        self.assertTrue(views and all(side < 300 for side, _, _ in views))
+        for side, tiles, whole in views:
+            self.assertEqual(len(whole), int(side >= 336))
+            self.assertGreaterEqual(len(tiles), 1)
+        self.assertEqual(small.reduced(picture(300, 400), 50, np.random.RandomState(0)).shape, (50, 67, 3))
+        np.testing.assert_allclose(small.sides_of([SimpleNamespace(facts=[1920, 1080]), SimpleNamespace(facts=[200, 300])]), [[720, 432], [200, 200]])
+
+    def test_of_films_reduced_views_are_frames(self):
+        path = self.top / "film.mp4"
+        write(path, [picture(360, 640)] * 10)
+        for seed in range(8):
+            _, views = small.looked_at(gather.Item(path, "real", "g", "me/films", "", "", whole=True), self.top / f"{seed:07x}000000000")
+            for side, tiles, _ in views:
+                self.assertTrue(side < 360 and len(tiles) >= data.FRAMES)
 
     def stored(self, name, items):
         """The statistics that store() makes of each, in this process and without a graph."""

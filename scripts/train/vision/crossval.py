@@ -12,7 +12,7 @@ FOLDS = 5
 
 
 def score_fold(study, plain, items, features, fold, unseen, work):
-    """The scores of one fold by a model trained on the others, and the CPU minutes that took.
+    """The scores of one fold by a model trained on the others, those of reduced views, and the CPU minutes that took.
 
     The model saw no repository of what it scores and, with unseen, nothing that shares
     a generator or source with it either; then its graph is kept in work.
@@ -21,11 +21,13 @@ def score_fold(study, plain, items, features, fold, unseen, work):
     left = np.array([k for k in np.flatnonzero(fold_of == fold) if items[k].judged])
     known = inside(items, fold_of, fold) if unseen else np.flatnonzero(fold_of != fold)
     head = export.rounded(study.train([items[k] for k in known], [features[k] for k in known], study.training, study.seed + 1 + fold), study.narrow)
-    scores = np.array([study.data.score_rows(lambda rows: study.judged(head, rows), features[k]) for k in left])
+    judged = lambda rows: study.judged(head, rows)
+    scores = np.array([study.data.score_rows(judged, features[k]) for k in left])
+    small = [(k, side, score) for k in left if unseen for side, score in study.reduced(judged, features[k])]
     if unseen:
         export.export(study.model(plain, head), study.kept(work, f"fold{fold}.onnx"), study.data.SHAPE)
     print_fold(fold, unseen, [items[i] for i in left], scores)
-    return {"rows": left, "scores": scores, "minutes": (time.process_time() - begun) / 60}
+    return {"rows": left, "scores": scores, "small": np.array(small, float).reshape(-1, 3), "minutes": (time.process_time() - begun) / 60}
 
 
 def print_fold(fold, unseen, items, scores):

@@ -93,7 +93,8 @@ def carried_over(calibration, unseen, known):
     at = np.linspace(*DRIFT)
     quantiles = lambda media: np.concatenate([np.quantile(scores, at) for scores in media])
     scale, bias = np.polyfit(quantiles(known), quantiles(unseen), 1)
-    return {**calibration, "scale": calibration["scale"] * float(scale), "bias": calibration["scale"] * float(bias) + calibration["bias"]}
+    over = lambda c: {**c, "scale": c["scale"] * float(scale), "bias": c["scale"] * float(bias) + c["bias"]}
+    return over(calibration) | {name: [over(c) for c in calibration[name]] for name in ("sizes",) if name in calibration}
 
 
 def probability(calibration, scores):

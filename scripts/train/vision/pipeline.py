@@ -13,7 +13,7 @@ from types import ModuleType
 
 import numpy as np
 
-from vision import card, crossval, export, figures, quantise, reduced, report, shortcuts
+from vision import card, crossval, export, figures, quantise, reduced, report, shortcuts, sizes
 from vision.folds import folds
 
 UNSEEN = "repositories and {} left out, five folds"
@@ -54,6 +54,8 @@ class Study:
     made_by: str = "generators"  # what fakes are made by
     apart: str = "any generator or source of that name"  # what the models of the folds have not seen either
     parts: Callable = whole  # of scored items, to what is measured by itself
+    reduced: Callable = lambda *_: ()  # of what judges rows and the statistics of an item, to sides and scores of reduced views
+    sides: Callable | None = None  # of items, to their shorter sides under each condition, where sizes have calibrations of their own
     media: Callable = media  # as measured: of scored items, what cross_validate says and work folder, to what lines are drawn for
     further: Callable = lambda *_: []  # of scored items, what cross_validate says, calibration and work folder, to more measurements
     tables: Callable = lambda *_: ""  # of options, scored items, scores and what measure says, to more of RESULTS.md
@@ -65,14 +67,16 @@ class Study:
 
 
 def cross_validate(study, plain, items, features, work, unseen=True):
-    """Out-of-fold scores of the items that are judged; returns those items too."""
-    fold_of, total, rows, scores = folds(items, crossval.FOLDS, study.groups), 0.0, [], []
+    """Out-of-fold scores of the items that are judged, and of reduced views of them; returns those items too."""
+    fold_of, total, rows, scores, small = folds(items, crossval.FOLDS, study.groups), 0.0, [], [], []
     for fold in study.folds:
         path = study.kept(work, f"fold{fold}{'' if unseen else '-known'}.npz")
         result = card.keep(path, lambda: crossval.score_fold(study, plain, items, features, fold, unseen, work))
+        place = {row: len(rows) + n for n, row in enumerate(result["rows"])}
+        small += [(place[int(row)], side, score) for row, side, score in result["small"]]
         rows, scores = [*rows, *result["rows"]], [*scores, *result["scores"]]
         total += float(result["minutes"])
-    return [items[i] for i in rows], {"scores": np.array(scores), "folds": fold_of[rows], "minutes": total}
+    return [items[i] for i in rows], {"scores": np.array(scores), "folds": fold_of[rows], "small": np.array(small).reshape(-1, 3), "minutes": total}
 
 
 def shortcut_rows(study, items):
@@ -92,17 +96,33 @@ def shortcut_rows(study, items):
     return rows
 
 
-def measure(study, items, scored, result, known, work):
-    """Calibration, operating points by medium and measurements from the out-of-fold scores of unseen generators."""
+def calibrations(study, scored, result, known):
+    """That of the models of the folds, and that of the final model, which knows what those of known do (figures.carried_over).
+
+    Where sizes have calibrations of their own, the scores of result and known become levelled ones, for which size makes no difference.
+    """
     labels, repositories = np.array([i.fake for i in scored]), np.array([i.repository for i in scored])
-    calibration = figures.calibrate(np.tile(labels, 2), result["scores"].T.ravel(), np.tile(repositories, 2))
-    calibration["limits"] = figures.limits(labels, result["scores"], repositories, calibration)
+    own = figures.calibrate(np.tile(labels, 2), result["scores"].T.ravel(), np.tile(repositories, 2))
+    if study.sides:
+        item, side, score = result["small"].T
+        own["sizes"] = sizes.fit(own, labels[item.astype(int)], side, score, repositories[item.astype(int)])
+    served = figures.carried_over(own, genuine(scored, result), genuine(scored, known))
+    for calibration, of in ((own, result), (served, known)) if study.sides else ():
+        of["scores"] = sizes.levelled(calibration, study.sides(scored), of["scores"])
+    own["limits"] = served["limits"] = figures.limits(labels, result["scores"], repositories, own)
+    return own, served
+
+
+def measure(study, items, scored, result, known, work):
+    """Calibrations, operating points by medium and measurements from the out-of-fold scores of unseen generators."""
+    calibration, served = calibrations(study, scored, result, known)
     lines = lines_of(study, scored, result, calibration, work)
     rows = rows_of_parts(study, scored, result["scores"], calibration, UNSEEN)
-    rows += rows_of_parts(study, scored, known["scores"], served(calibration, scored, result, known), KNOWN)
+    rows += rows_of_parts(study, scored, known["scores"], served, KNOWN)
+    rows += sizes.measured(scored, result["small"], calibration) if study.sides else []
     rows += study.further(scored, result, calibration, work)
     rows += shortcut_rows(study, items)
-    return calibration, lines, rows
+    return (calibration, lines, rows), served
 
 
 def lines_of(study, scored, result, calibration, work):
@@ -126,11 +146,6 @@ def rows_of_parts(study, scored, scores, calibration, set_name):
     return rows
 
 
-def served(calibration, scored, result, known):
-    """The calibration of the final model, which knows what those of known do, from that of the models of result."""
-    return figures.carried_over(calibration, genuine(scored, result), genuine(scored, known))
-
-
 def genuine(scored, result):
     """What genuine pictures and genuine films score, under all conditions."""
     return [scores[[not i.fake for i in items]].ravel() for items, scores in media(scored, result, None).values()]
@@ -151,6 +166,7 @@ def write_report(study, options, scored, result, known, measured, bytewise):
     text += report.measurements(rows) + "\n" + report.points(lines) + "\n" + report.claims(calibration)
     text += "\n## Fake\n\n" + report.per_source(sources, "fake")
     text += "\n## Genuine\n\n" + report.per_source(sources, "real")
+    text += sizes.table(scored, result["small"], calibration, lines) if study.sides else ""
     text += "\n## Folds\n\n" + report.per_fold(scored, result["folds"], result["scores"])
     own = study.parts(scored)[0][1]
     both = {"32 bits": (rows[: len(CONDITIONS)], result["scores"][own]), "8 bits": bytewise}
@@ -193,8 +209,7 @@ def run(study, options, plain, pictures):
     minutes = (time.process_time() - begun) / 60
     scored, result = cross_validate(study, plain, items, features, options.work)
     _, known = cross_validate(study, plain, items, features, options.work, unseen=False)
-    measured = measure(study, items, scored, result, known, options.work)
-    card_calibration = served(measured[0], scored, result, known)
+    measured, card_calibration = measure(study, items, scored, result, known, options.work)
     keep_scores(study, options.work, scored, result, measured[0])
     bytewise = reduced_too(study, items, scored, measured[0], options.work)
     training = {
@@ -211,6 +226,7 @@ def run(study, options, plain, pictures):
 def reduced_too(study, items, scored, calibration, work):
     """What is measured of the variant, and its out-of-fold scores."""
     own, part = reduced.scores(study, items, work), reduced.first_part(study, scored)
+    own = sizes.levelled(calibration, study.sides(part), own) if study.sides else own
     return figures.by_condition(part, own, calibration, UNSEEN.format(study.made_by), CONDITIONS), own
 
 

@@ -94,7 +94,8 @@ func (j *jury) picture(f preprocess.Frame) (answer, error) {
 		return answer{}, fmt.Errorf("the picture shows %d faces, which only deepfaked judges", len(faces))
 	}
 	alone := j.fusion.Calibration(1)
-	logOdds := alone.Scale*(card.Calibration.Scale*mean+card.Calibration.Bias) + alone.Bias
+	own := card.Calibration.At(min(f.Width, f.Height))
+	logOdds := alone.Scale*(own.Scale*mean+own.Bias) + alone.Bias
 	return told(preprocess.Image, logOdds, alone.Limits[0], alone.Limits[1], j.fusion.PointsOf("image")), nil
 }
 

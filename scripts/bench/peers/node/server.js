@@ -122,7 +122,20 @@ function overview(pixels, width, height, side) {
 }
 
 const mean = (values) => values.reduce((sum, v) => sum + Number(v), 0) / values.length;
-const calibrated = (card, pooled) => card.calibration.scale * pooled + card.calibration.bias;
+const calibrated = (card, pooled, side = Infinity) => {
+  const { scale, bias } = at(card.calibration, side);
+  return scale * pooled + bias;
+};
+
+// at is the calibration of a picture whose shorter side has so many pixels.
+function at(calibration, side) {
+  const sizes = calibration.sizes ?? [];
+  const i = sizes.findIndex((s) => side <= s.side);
+  if (i < 1) return i < 0 ? calibration : sizes[0];
+  const [low, high] = [sizes[i - 1], sizes[i]];
+  const share = Math.log(side / low.side) / Math.log(high.side / low.side);
+  return { scale: (1 - share) * low.scale + share * high.scale, bias: (1 - share) * low.bias + share * high.bias };
+}
 
 function told(kind, logOdds, limits, card) {
   const points = card.operating_points_by_medium?.[kind] ?? card.operating_points;
@@ -154,7 +167,7 @@ async function picture(models, content) {
   ]);
   refuseFaces(finder.card, boxes);
   const { alone } = models.fusion;
-  const logOdds = calibrated(judge.card, extra ? (mean(logits.slice(0, n)) + Number(logits[n])) / 2 : mean(logits));
+  const logOdds = calibrated(judge.card, extra ? (mean(logits.slice(0, n)) + Number(logits[n])) / 2 : mean(logits), Math.min(info.width, info.height));
   return told("image", alone.scale * logOdds + alone.bias, alone.limits, models.fusion);
 }
 
