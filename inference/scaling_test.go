@@ -33,7 +33,8 @@ const (
 	deadline = 100 * time.Millisecond
 )
 
-var gpuSizes = []int{1, 2, 4, 8, 16, 32, 64} //nolint:gochecknoglobals // a constant, if Go had such
+// As inference/ort has them on a GPU.
+var gpuSizes = []int{1, 4, 16, 32, 64} //nolint:gochecknoglobals // a constant, if Go had such
 
 // capacity is the most requests a second that so many cards can bear.
 func capacity(cards int) float64 {

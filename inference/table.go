@@ -176,7 +176,7 @@ func (t *table) fit(n, waiting int) int {
 	if size == n || i == 0 {
 		return n
 	}
-	if waiting >= size {
+	if waiting >= size && 2*n > size {
 		return size
 	}
 	least := func(n int) time.Duration { return t.reckon(t.least, n) }

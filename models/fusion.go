@@ -64,6 +64,9 @@ func (f *Fusion) Validate() error {
 		}
 	}
 	for field, c := range map[string]Calibration{"alone": f.Alone, "together": f.Together} {
+		if len(c.Sizes) > 0 {
+			return wrong(field+".sizes", "must be left out: sizes are the models' affair")
+		}
 		if err := checkPlatt(field, c, f.Measured); err != nil {
 			return err
 		}

@@ -6,7 +6,15 @@ import (
 	"strings"
 )
 
-func checkCalibration(c *Card) error { return checkPlatt("calibration", c.Calibration, c.Measured) }
+func checkCalibration(c *Card) error {
+	if err := checkPlatt("calibration", c.Calibration, c.Measured); err != nil {
+		return err
+	}
+	if c.Task != ImageSynthesis && len(c.Calibration.Sizes) > 0 {
+		return wrong("calibration.sizes", "must be left out for %s", c.Task)
+	}
+	return checkSizes("calibration.sizes", c.Calibration)
+}
 
 func checkPlatt(field string, k Calibration, on []Measurement) error {
 	switch {
@@ -22,7 +30,7 @@ func checkPlatt(field string, k Calibration, on []Measurement) error {
 	if low, high := supported(on); k.Limits != nil && (k.Limits[0] < low || k.Limits[1] > high) {
 		return wrong(field+".limits", "is %g, it must stay between %.4g and %.4g: what is measured supports no more", *k.Limits, low, high)
 	}
-	return checkSizes(field+".sizes", k.Sizes)
+	return nil
 }
 
 // supported are the log-odds that limits may not go beyond: those of Card.Limits by the

@@ -7,7 +7,8 @@ import (
 
 // At is the calibration of a picture, or of a frame of a film, whose shorter side has so
 // many pixels. Between two of the sizes it goes over from one to the other with the
-// logarithm of the side; below the first that one holds, and from the last on the card's own.
+// logarithm of the side; below the first that one holds, and from the last on, which has the
+// same, the card's own.
 func (c Calibration) At(side int) Calibration {
 	at := c
 	at.Sizes = nil
@@ -28,8 +29,9 @@ func (c Calibration) At(side int) Calibration {
 
 func mix(a, b, share float64) float64 { return (1-share)*a + share*b }
 
-// checkSizes refuses sizes that are out of order, and calibrations that are none.
-func checkSizes(field string, sizes []Sized) error {
+// checkSizes refuses sizes that are out of order, calibrations that are none, and a jump at the last.
+func checkSizes(field string, c Calibration) error {
+	sizes := c.Sizes
 	for i, s := range sizes {
 		at := field + "." + strconv.Itoa(i) + "."
 		switch {
@@ -39,6 +41,8 @@ func checkSizes(field string, sizes []Sized) error {
 			return wrong(at+"scale", "is %g, it must be a positive number: the output grows with the odds of fake", s.Scale)
 		case !finite(s.Bias):
 			return wrong(at+"bias", "must be a finite number")
+		case i == len(sizes)-1 && (s.Scale != c.Scale || s.Bias != c.Bias):
+			return wrong(at+"scale", "with bias is %g, %g, it must be as the calibration itself: from this size on that one holds", s.Scale, s.Bias)
 		}
 	}
 	return nil

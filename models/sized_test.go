@@ -9,9 +9,9 @@ import (
 // one calibration for all sizes every third genuine picture of 128 pixels was called fake.
 func TestCalibrationAt(t *testing.T) {
 	t.Parallel()
-	c := Calibration{Method: "platt", Scale: 2, Bias: 0.5, Limits: &Pair{-1, 1}, Sizes: []Sized{{64, 0.5, -1}, {128, 1, -2}, {512, 2, 0}}}
+	c := Calibration{Method: "platt", Scale: 2, Bias: 0.5, Limits: &Pair{-1, 1}, Sizes: []Sized{{64, 0.5, -1}, {128, 1, -2}, {512, 2, 0.5}}}
 	for side, want := range map[int][2]float64{
-		1: {0.5, -1}, 64: {0.5, -1}, 128: {1, -2}, 256: {1.5, -1}, 512: {2, 0}, 513: {2, 0.5}, 4000: {2, 0.5},
+		1: {0.5, -1}, 64: {0.5, -1}, 128: {1, -2}, 256: {1.5, -0.75}, 512: {2, 0.5}, 513: {2, 0.5}, 4000: {2, 0.5},
 	} {
 		if at := c.At(side); math.Abs(at.Scale-want[0]) > 1e-12 || math.Abs(at.Bias-want[1]) > 1e-12 || at.Limits != c.Limits {
 			t.Errorf("%d pixels: %+v, want %v", side, at, want)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 
 	"deepfaked/inference/ort"
 	"deepfaked/models"
@@ -42,6 +43,9 @@ func inPrecision(env *ort.Environment, loaded []*models.Model, wanted string, lo
 func oneInPrecision(env *ort.Environment, m *models.Model, wanted string, logger *slog.Logger) (*models.Model, error) {
 	switch wanted {
 	case precisionFull:
+		if env.Provider() == ort.TensorRT {
+			return nil, fmt.Errorf("TensorRT calculates in TF32, and precision %s was asked for: ask for %s or %s", wanted, precisionAuto, models.TF32)
+		}
 		return m, nil
 	case precisionAuto:
 		return quickestRight(env, m, logger)
@@ -81,7 +85,8 @@ func quickestRight(env *ort.Environment, m *models.Model, logger *slog.Logger) (
 // model itself fails: else it is not run, and note says so.
 func verifyAll(env *ort.Environment, m *models.Model, wanted string) (note string, err error) {
 	most := largestBatch(env.Provider())
-	full := verify(env, m, most)
+	var notes []string
+	full := verify(env, mostExact(env.Provider(), m), most)
 	err = full
 	for _, p := range runnable(env.Provider(), m, wanted) {
 		inner := checkVariant(env, m.In(p), most)
@@ -90,12 +95,20 @@ func verifyAll(env *ort.Environment, m *models.Model, wanted string) (note strin
 		case off && wanted == string(p):
 			err = errors.Join(err, inexact.refused())
 		case off && full == nil:
-			note = inexact.clause() + ", so it is not run here"
+			notes = append(notes, inexact.clause()+", so it is not run here")
 		default:
 			err = errors.Join(err, inner)
 		}
 	}
-	return note, err
+	return strings.Join(notes, "; "), err
+}
+
+// mostExact is a model as exactly as a provider runs it. TensorRT has no switch for TF32.
+func mostExact(on ort.Provider, m *models.Model) *models.Model {
+	if on == ort.TensorRT {
+		return m.In(models.TF32)
+	}
+	return m
 }
 
 // runnable are a model's precisions beside its own that may run on a provider. On a GPU 8 bits
@@ -107,7 +120,7 @@ func runnable(on ort.Provider, m *models.Model, wanted string) []models.Precisio
 			found = append(found, v.Precision)
 		}
 	}
-	if on != ort.CPU {
+	if on == ort.CUDA {
 		found = append(found, models.TF32)
 	}
 	return found

@@ -109,9 +109,12 @@ func TestRunnable(t *testing.T) {
 		{ort.CPU, "auto", []models.Precision{models.Int8, models.FP16}},
 		{ort.CUDA, "auto", []models.Precision{models.FP16, models.TF32}},
 		{ort.CUDA, "int8", []models.Precision{models.Int8, models.FP16, models.TF32}},
+		{ort.TensorRT, "auto", []models.Precision{models.FP16}},
 	} {
 		assert.Equal(t, c.want, runnable(c.on, m, c.wanted), "%s, %s", c.on, c.wanted)
 	}
+	assert.Equal(t, models.TF32, mostExact(ort.TensorRT, m).Precision, "TensorRT takes TF32 whatever it is told")
+	assert.Same(t, m, mostExact(ort.CUDA, m))
 }
 
 // TestVariantError: only a number that is off in a row by itself is the processor's

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"log/slog"
 	"math"
 	"math/rand/v2"
@@ -32,8 +33,8 @@ func TestFinderLooksAtAllOfIt(t *testing.T) { //nolint:paralleltest // one ONNX 
 	s, err := env.NewSession(finder, 2)
 	require.NoError(t, err)
 	side := int(finder.Card.Input.Shape[1])
-	answers := func(fill func(face.View, []byte, int)) (alone, beside []float32) {
-		fill(face.Look(noise(200, 300), side), s.Row(0).U8, side)
+	answers := func(fill func(face.View, []byte, int), first preprocess.Frame) (alone, beside []float32) {
+		fill(face.Look(first, side), s.Row(0).U8, side)
 		fill(face.Look(noise(side, side), side), s.Row(1).U8, side)
 		one, err := s.Run(1)
 		require.NoError(t, err)
@@ -48,8 +49,19 @@ func TestFinderLooksAtAllOfIt(t *testing.T) { //nolint:paralleltest // one ONNX 
 		}
 		return most
 	}
-	assert.Less(t, differ(answers(face.View.FillWhole)), 0.01, "pixels and log-odds")
-	assert.Greater(t, differ(answers(face.View.Fill)), 0.01, "without the mark there is nothing to test")
+	for name, first := range map[string]preprocess.Frame{"small": noise(200, 300), "mostly grey": framed(noise(300, 100), side)} {
+		assert.Less(t, differ(answers(face.View.FillWhole, first)), 0.01, "%s: pixels and log-odds", name)
+		assert.Greater(t, differ(answers(face.View.Fill, first)), 0.01, "%s: without the mark there is nothing to test", name)
+	}
+}
+
+// framed is the picture at the upper left of a grey square, of the grey that surrounds pictures.
+func framed(f preprocess.Frame, side int) preprocess.Frame {
+	out := preprocess.Frame{Width: side, Height: side, Pix: bytes.Repeat([]byte{128}, side*side*3)}
+	for y := range f.Height {
+		copy(out.Pix[y*side*3:], f.Pix[y*f.Width*3:(y+1)*f.Width*3])
+	}
+	return out
 }
 
 // noise is a picture of any pixels, the same each time.

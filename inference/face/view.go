@@ -35,14 +35,14 @@ const cut = 128
 // model that leaves out the rest. It is never 0.
 func (v View) Extent() int { return (v.reduced.Width+cut-1)/cut<<16 | (v.reduced.Height+cut-1)/cut }
 
-// FillWhole writes as Fill does, and where the view does not fill the last cuts one number
-// of them a level off the backdrop. So a model which leaves out what nobody fills leaves
-// out nothing: views of any extent may share its batch, and its shapes are always the same.
+// FillWhole writes as Fill does, and has the last pixel of the last cut's first line, which
+// the built-in finder looks at, be off the backdrop by a level. So a model which leaves out
+// what nobody fills leaves out nothing: views of any extent may share its batch, and its
+// shapes are always the same.
 func (v View) FillWhole(dst []byte, side int) {
 	v.Fill(dst, side)
-	x, y := side-1, max(0, side-cut) // the built-in finder looks at the first line of each cut, not at all
-	if x >= v.reduced.Width || y >= v.reduced.Height {
-		dst[(y*side+x)*3] = backdrop + 1
+	if mark := &dst[(max(0, side-cut)*side+side-1)*3]; *mark == backdrop {
+		*mark++
 	}
 }
 

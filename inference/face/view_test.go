@@ -69,13 +69,18 @@ func TestFillLeavesNothingOfTheRowBefore(t *testing.T) {
 	}
 }
 
-// TestFillWhole: only what the view leaves of the input is marked, and by one level in one number.
+// TestFillWhole: one number is marked, by one level, and only where nothing else is seen there.
+// A picture that fills the input with plain grey is no exception.
 func TestFillWhole(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ width, height, marks int }{
-		"small": {100, 100, 1}, "flat": {640, 360, 1}, "tall": {360, 640, 1}, "all of it": {640, 640, 0}, "nearly": {640, 600, 0},
+		"small": {100, 100, 1}, "flat": {640, 360, 1}, "tall": {360, 640, 1}, "all of it": {640, 640, 0}, "nearly": {640, 600, 0}, "grey": {-640, 640, 1},
 	} {
-		v, plain, whole := Look(located(c.width, c.height), 640), make([]byte, 640*640*3), make([]byte, 640*640*3)
+		frame := located(max(c.width, -c.width), c.height)
+		if c.width < 0 {
+			frame.Pix = bytes.Repeat([]byte{backdrop}, len(frame.Pix))
+		}
+		v, plain, whole := Look(frame, 640), make([]byte, 640*640*3), make([]byte, 640*640*3)
 		v.Fill(plain, 640)
 		v.FillWhole(whole, 640)
 		marks := 0

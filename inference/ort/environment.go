@@ -197,9 +197,6 @@ func (e *Environment) build(model *models.Model, maxBatch, device int, opts Opti
 	if !e.provider.gpu() {
 		return newSession(model, maxBatch, at, opts)
 	}
-	if at.apart {
-		opts.GPUMemoryLimit /= int64(len(sizes(maxBatch, at.step())))
-	}
 	err = keepSignals(func() (err error) {
 		s, err = newSession(model, maxBatch, at, opts)
 		return err

@@ -21,12 +21,23 @@ type placement struct {
 	apart    bool              // whether each batch size has a session of its own
 }
 
-// step is what batch sizes grow by.
-func (p placement) step() int {
+// sizes are the batch sizes of a session there.
+func (p placement) sizes(maxBatch int) []int {
 	if p.provider.gpu() {
-		return 4
+		return gpuSizes(maxBatch)
 	}
-	return 2
+	return sizes(maxBatch)
+}
+
+// limitOf is the part of a session's memory that the batch size at place i may take where
+// each has a session of its own: half goes to all alike, for weights and libraries, and
+// half by their rows.
+func limitOf(limit int64, sizes []int, i int) int64 {
+	rows := 0
+	for _, size := range sizes {
+		rows += size
+	}
+	return limit/2/int64(len(sizes)) + limit/2/int64(rows)*int64(sizes[i])
 }
 
 // profileOf has TensorRT build one engine for all batch sizes of a model: it would

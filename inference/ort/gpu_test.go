@@ -7,8 +7,8 @@ import (
 	"deepfaked/models"
 )
 
-// TestGPUSettings: CUDA took TF32 unless told otherwise, by which the picture model missed
-// its self-test by a twentieth of what is allowed, and no GPU ever became ready.
+// TestGPUSettings: CUDA took TF32 unless told otherwise, by which the picture model's self-test
+// was off by .0011 where .001 is allowed, and no GPU ever became ready.
 func TestGPUSettings(t *testing.T) {
 	t.Parallel()
 	card := models.Card{Input: models.Tensor{Name: "tile", Shape: []int64{-1, 224, 224, 3}}}

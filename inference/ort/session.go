@@ -37,14 +37,10 @@ func newSession(model *models.Model, maxBatch int, at placement, opts Options) (
 		return nil, err
 	}
 	at.profile, at.half, at.tf32 = profileOf(model.Card, maxBatch), model.Precision == models.FP16, model.Precision == models.TF32
-	so, err := sessionOptions(at, opts)
-	if err != nil {
-		return nil, fmt.Errorf("model %s: %w", name, err)
-	}
-	defer so.Destroy() //nolint:errcheck // never fails
 	s := &Session{model: name, device: at.device, card: model.Card, forget: func(*Session) {}}
-	if s.tensor, err = newTensors(model.Card, maxBatch, sizes(maxBatch, at.step())); err == nil {
-		err = s.load(model, so, at)
+	var err error
+	if s.tensor, err = newTensors(model.Card, maxBatch, at.sizes(maxBatch)); err == nil {
+		err = s.load(model, at, opts)
 	}
 	if err != nil {
 		s.destroy()
@@ -58,11 +54,14 @@ func newSession(model *models.Model, maxBatch int, at placement, opts Options) (
 }
 
 // load gives the graph to ONNX Runtime: once, or apart for each size.
-func (s *Session) load(model *models.Model, so *ort.SessionOptions, at placement) error {
-	for _, b := range s.tensor.batches {
+func (s *Session) load(model *models.Model, at placement, opts Options) error {
+	for i, b := range s.tensor.batches {
 		if len(s.inner) == 0 || at.apart {
-			inner, err := ort.NewDynamicAdvancedSessionWithONNXData(model.ONNX,
-				[]string{model.Card.Input.Name}, []string{model.Card.Output.Name}, so)
+			own := opts
+			if at.apart {
+				own.GPUMemoryLimit = limitOf(opts.GPUMemoryLimit, s.Sizes(), i)
+			}
+			inner, err := open(model, at, own)
 			if err != nil {
 				return err
 			}
@@ -76,6 +75,15 @@ func (s *Session) load(model *models.Model, so *ort.SessionOptions, at placement
 		}
 	}
 	return nil
+}
+
+func open(model *models.Model, at placement, opts Options) (*ort.DynamicAdvancedSession, error) {
+	so, err := sessionOptions(at, opts)
+	if err != nil {
+		return nil, err
+	}
+	defer so.Destroy() //nolint:errcheck // never fails
+	return ort.NewDynamicAdvancedSessionWithONNXData(model.ONNX, []string{model.Card.Input.Name}, []string{model.Card.Output.Name}, so)
 }
 
 // sessionOptions are the same for every model. Spinning threads would burn the
@@ -198,10 +206,15 @@ func (s *Session) destroy() {
 }
 
 // Golden runs the card's self-test alone and as the last row of the largest
-// batch, beside others that a graph which mixes rows would be told by. It returns
-// a *GoldenError when a number is off. It overwrites rows.
+// batch, beside others that a graph which mixes rows would be told by; where each size
+// has a session of its own, of a batch of each. It returns a *GoldenError when a number
+// is off. It overwrites rows.
 func Golden(s *Session, card models.Card) error {
-	for _, n := range []int{1, s.MaxBatch()} {
+	proven := []int{1, s.MaxBatch()}
+	if len(s.inner) > 1 {
+		proven = s.Sizes()
+	}
+	for _, n := range proven {
 		for i := range n - 1 {
 			glare(s.Row(i), i)
 		}

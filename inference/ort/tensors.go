@@ -56,14 +56,27 @@ func newTensors(card models.Card, maxBatch int, sizes []int) (*tensors, error) {
 // CPU a row costs the same in a batch of any size, so that what a batch is padded
 // with costs too: less than half of the rows that were asked for, where powers
 // of two alone would double them at worst. More sizes would take longer to warm up.
-// With a step of 4 they are its powers: on a GPU four rows cost hardly more than one.
-func sizes(maxBatch, step int) []int {
+func sizes(maxBatch int) []int {
 	var found []int
-	for n := 1; n < maxBatch; n *= step {
+	for n := 1; n < maxBatch; n *= 2 {
 		found = append(found, n)
-		if between := n + n/2; step == 2 && n > 1 && between < maxBatch {
+		if between := n + n/2; n > 1 && between < maxBatch {
 			found = append(found, between)
 		}
+	}
+	return append(found, maxBatch)
+}
+
+// gpuSizes are 1, 4, 16 and so on below maxBatch, its half, and maxBatch: on a GPU a few rows
+// cost hardly more than one, only large batches cost by the row, and each size takes
+// seconds to warm up.
+func gpuSizes(maxBatch int) []int {
+	var found []int
+	for n := 1; n < maxBatch/2; n *= 4 {
+		found = append(found, n)
+	}
+	if maxBatch > 1 {
+		found = append(found, maxBatch/2)
 	}
 	return append(found, maxBatch)
 }

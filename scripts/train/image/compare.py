@@ -6,7 +6,7 @@ FOLDER holds the earlier model.onnx and card.json; WORK is what run.py left.
 Judged are the pictures of the folds that were run, less every repository that
 the earlier card lists: the scores of this model are out of fold. The models of
 the folds have not seen the generators either; the earlier model may have, in
-other repositories, and is judged as it was shipped.
+other repositories, and is judged as it was shipped. Compared are logits, whatever calibrations their sizes have.
 """
 
 import argparse

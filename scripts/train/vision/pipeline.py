@@ -73,7 +73,7 @@ def cross_validate(study, plain, items, features, work, unseen=True):
         path = study.kept(work, f"fold{fold}{'' if unseen else '-known'}.npz")
         result = card.keep(path, lambda: crossval.score_fold(study, plain, items, features, fold, unseen, work))
         place = {row: len(rows) + n for n, row in enumerate(result["rows"])}
-        small += [(place[int(row)], side, score) for row, side, score in result["small"]]
+        small += [(place[int(row)], side, score) for row, side, score in result.get("small", ())]  # none in a folder of before
         rows, scores = [*rows, *result["rows"]], [*scores, *result["scores"]]
         total += float(result["minutes"])
     return [items[i] for i in rows], {"scores": np.array(scores), "folds": fold_of[rows], "small": np.array(small).reshape(-1, 3), "minutes": total}
@@ -166,7 +166,7 @@ def write_report(study, options, scored, result, known, measured, bytewise):
     text += report.measurements(rows) + "\n" + report.points(lines) + "\n" + report.claims(calibration)
     text += "\n## Fake\n\n" + report.per_source(sources, "fake")
     text += "\n## Genuine\n\n" + report.per_source(sources, "real")
-    text += sizes.table(scored, result["small"], calibration, lines) if study.sides else ""
+    text += sizes.table(scored, result["small"], calibration, known[0]["small"], known[1], lines) if study.sides else ""
     text += "\n## Folds\n\n" + report.per_fold(scored, result["folds"], result["scores"])
     own = study.parts(scored)[0][1]
     both = {"32 bits": (rows[: len(CONDITIONS)], result["scores"][own]), "8 bits": bytewise}

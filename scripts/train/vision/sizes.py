@@ -13,15 +13,14 @@ SET = "reduced views: "
 CONDITION = "shorter side of {} to {} pixels, JPEG of quality 70 to 95"
 
 
-def hats(sides):
-    """N×(knots and top): the share that each has in the calibration at a side, linear in the logarithm."""
-    at = np.log(np.clip(np.asarray(sides, float), KNOTS[0], TOP))
-    return np.stack([np.interp(at, np.log([*KNOTS, TOP]), row) for row in np.eye(len(KNOTS) + 1)], -1)
+def hats(sides, knots):
+    """N×knots: the share that each has in the calibration at a side, linear in the logarithm."""
+    return np.stack([np.interp(np.log(sides), np.log(knots), row) for row in np.eye(len(knots))], -1)
 
 
 def fit(calibration, labels, sides, scores, repositories):
     """The sizes of a calibration: logistic regression on reduced views, classes and repositories counting equally."""
-    weights, shares, signs = equal_weights(labels, repositories), hats(sides), 2 * np.asarray(labels) - 1
+    weights, shares, signs = equal_weights(labels, repositories), hats(sides, [*KNOTS, TOP]), 2 * np.asarray(labels) - 1
 
     def loss(x):
         scale = shares @ [*np.exp(x[: len(KNOTS)]), calibration["scale"]]
@@ -38,7 +37,7 @@ def levelled(calibration, sides, scores):
     """The scores that would say by the calibration alone what they say by that of their size; as they are without sizes."""
     if "sizes" not in calibration:
         return scores
-    at = hats(sides)
+    at = hats(sides, [s["side"] for s in calibration["sizes"]])
     scale, bias = (at @ [s[name] for s in calibration["sizes"]] for name in ("scale", "bias"))
     return (scale * scores + bias - calibration["bias"]) / calibration["scale"]
 
@@ -59,20 +58,23 @@ HEADER = """
 ## Reduced views
 
 {count} views of the same files, of sides of {low} to {high} pixels, any octave as likely as the next, reduced by area averaging or Lanczos and compressed as JPEG of quality 70 to
-95 (films: H.264), judged by the same models. Called fake at the line of 5 % of the medium, by one calibration of all sizes / by that of the size, which is served:
+95 (films: H.264), judged by the same models. Called fake at the line of 5 % of the medium, by one calibration of all sizes / by that of their size / by that of their size on
+the card, where the generators are known from other repositories:
 
 | shorter side | views | AUC | genuine called fake | generated called fake |
 |---|---|---|---|---|
 """
 
 
-def table(scored, small, calibration, lines):
-    """What becomes of views of each band at the balanced line of their medium."""
-    plain = {name: calibration[name] for name in ("scale", "bias")}
+def table(scored, small, calibration, known, served, lines):
+    """What becomes of views of each band at the balanced line of their medium; known are the same by models that served is of."""
     text = HEADER.format(count=len(small), low=BANDS[0], high=BANDS[-1])
     fake = np.array([scored[int(k)].fake for k in small[:, 0]])
     limit = np.array([lines[report.medium(scored[int(k)])]["balanced"]["threshold"] for k in small[:, 0]])
-    above = np.stack([figures.probability(plain, s) >= limit for s in (small[:, 2], levelled(calibration, small[:, 1], small[:, 2]))])
+    odds = (figures.probability(c, s) for c, s in (
+        (calibration, small[:, 2]), (calibration, levelled(calibration, *small[:, 1:].T)), (served, levelled(served, *known[:, 1:].T)),
+    ))
+    above = np.stack([chances >= limit for chances in odds])
     for row, (low, high) in zip(measured(scored, small, calibration), zip(BANDS, BANDS[1:])):
         own = (small[:, 1] >= low) & (small[:, 1] < high)
         cells = [" / ".join(f"{share:.2f}" for share in above[:, own & (fake == label)].mean(1)) for label in (0, 1)]
