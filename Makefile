@@ -75,7 +75,7 @@ setup: ## install what building and running need
 setup-tests:
 	@scripts/setup --tests --tools
 
-train-image: $(WORK)/venv/ready ## train the picture model on MEDIA and MORE, from WEIGHTS: an hour of two cores
+train-image: $(WORK)/venv/ready ## train the picture model on MEDIA and MORE, from WEIGHTS: two hours of two cores
 	$(<D)/bin/python scripts/train/image/run.py --data '$(MEDIA)' --more '$(MORE)' --weights '$(WEIGHTS)' --work '$(WORK)' --out models/builtin/image
 
 train-face: $(WORK)/venv/ready ## train the face model on MEDIA and MORE, from WEIGHTS: half an hour
