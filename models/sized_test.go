@@ -1,6 +1,7 @@
 package models
 
 import (
+	"errors"
 	"math"
 	"testing"
 )
@@ -19,5 +20,29 @@ func TestCalibrationAt(t *testing.T) {
 	}
 	if at := (Calibration{Scale: 3, Bias: 1}).At(5); at.Scale != 3 || at.Bias != 1 {
 		t.Errorf("without sizes: %+v", at)
+	}
+}
+
+func TestSizesThatLie(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		field string
+		spoil func(*Card)
+	}{
+		"size without a side":   {"calibration.sizes.0.side", func(c *Card) { c.Calibration.Sizes = []Sized{{0, 1, 0}} }},
+		"sizes out of order":    {"calibration.sizes.1.side", func(c *Card) { c.Calibration.Sizes = []Sized{{64, 1, 0}, {64, 1, 0}} }},
+		"size's scale negative": {"calibration.sizes.0.scale", func(c *Card) { c.Calibration.Sizes = []Sized{{64, -1, 0}} }},
+		"size with a jump":      {"calibration.sizes.0.scale", func(c *Card) { c.Calibration.Sizes = []Sized{{64, c.Calibration.Scale + 1, c.Calibration.Bias}} }},
+		"sizes of faces": {"calibration.sizes", func(c *Card) {
+			c.Task, c.Preprocessing.Tiles, c.Preprocessing.Margin = FaceManipulation, 0, 1
+			c.Calibration.Sizes = []Sized{{64, c.Calibration.Scale, c.Calibration.Bias}}
+		}},
+		"size's bias infinite": {"calibration.sizes.0.bias", func(c *Card) { c.Calibration.Sizes = []Sized{{64, 1, math.Inf(1)}} }},
+	} {
+		card := validCard()
+		c.spoil(&card)
+		if wrong, ok := errors.AsType[*CardError](card.Validate()); !ok || wrong.Field != c.field {
+			t.Errorf("%s: %v, want an error of %s", name, wrong, c.field)
+		}
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"io"
 	"log/slog"
 	"slices"
-	"text/tabwriter"
 	"time"
 
 	"deepfaked/inference/ort"
@@ -55,25 +54,26 @@ func (c *modelsBench) run(ctx context.Context, to streams) error {
 	if loaded, err = inPrecision(env, loaded, cfg.Inference.Precision, slog.New(slog.DiscardHandler)); err != nil {
 		return err
 	}
-	table := tabwriter.NewWriter(to.out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	if !c.JSON {
-		_, _ = fmt.Fprintln(table, "MODEL\tPROVIDER\tBATCH\tMEDIAN ms\tP99 ms\tROWS/s\t")
+		_, _ = fmt.Fprintf(to.out, "%26s%10s%7s%11s%9s%10s\n", "MODEL", "PROVIDER", "BATCH", "MEDIAN ms", "P99 ms", "ROWS/s")
 	}
 	for _, m := range loaded {
 		var speeds []speed
 		speeds, err = c.measure(ctx, env, m)
-		if err = errors.Join(err, c.tell(speeds, to.out, table)); err != nil {
-			break
+		// At once: on a GPU a model may take half a minute to make ready.
+		if err = errors.Join(err, c.tell(speeds, to.out)); err != nil {
+			return err
 		}
 	}
-	return errors.Join(err, table.Flush())
+	return nil
 }
 
-// tell writes lines of JSON, or rows of the table.
-func (c *modelsBench) tell(speeds []speed, out, table io.Writer) error {
+// tell writes lines of JSON, or rows of the table, whose columns are as wide as those of the
+// built-in models need.
+func (c *modelsBench) tell(speeds []speed, out io.Writer) error {
 	for _, s := range speeds {
 		if !c.JSON {
-			_, _ = fmt.Fprintf(table, "%s\t%s\t%d\t%.2f\t%.2f\t%.1f\t\n", s.Model, s.Provider, s.Batch, s.MedianMS, s.P99MS, s.Rows)
+			_, _ = fmt.Fprintf(out, "%26s%10s%7d%11.2f%9.2f%10.1f\n", s.Model, s.Provider, s.Batch, s.MedianMS, s.P99MS, s.Rows)
 			continue
 		}
 		if err := json.NewEncoder(out).Encode(s); err != nil {
