@@ -20,16 +20,13 @@ func (d *Detector) faces(ctx context.Context, req Request, frames []preprocess.F
 	if err != nil || len(views) == 0 {
 		return nil, err
 	}
-	alike, fill := map[int][]int{}, face.View.Fill
+	extentOf, fill := face.View.Extent, face.View.Fill
 	if d.parts.FixedShapes {
-		fill = face.View.FillWhole
+		extentOf, fill = func(face.View) int { return 0 }, face.View.FillWhole
 	}
+	alike := map[int][]int{}
 	for i, v := range views {
-		extent := 0
-		if !d.parts.FixedShapes {
-			extent = v.Extent()
-		}
-		alike[extent] = append(alike[extent], i)
+		alike[extentOf(v)] = append(alike[extentOf(v)], i)
 	}
 	found := make([][]image.Rectangle, len(views))
 	for extent, some := range alike {
