@@ -150,7 +150,7 @@ class Work:
 def calibrated(card, pooled, side=math.inf):
     """Log-odds of fake from what the rows come to together; side is the shorter one of a picture, in pixels."""
     c = card["calibration"]
-    if (sizes := c.get("sizes")) and side <= sizes[-1]["side"]:
+    if sizes := c.get("sizes"):
         at = [math.log(s["side"]) for s in sizes]
         c = {name: np.interp(math.log(side), at, [s[name] for s in sizes]) for name in ("scale", "bias")}
     return float(c["scale"] * float(pooled) + c["bias"])
