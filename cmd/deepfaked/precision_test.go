@@ -41,15 +41,7 @@ func fine(printed string) int {
 // self-test shows that this processor gets them wrong, as those without
 // instructions for sums of bytes do: they let them overflow.
 func TestPrecision(t *testing.T) { //nolint:paralleltest // one ONNX Runtime in a process
-	cfg := config.Default()
-	cfg.Provider = "cpu"
-	env, err := openRuntime(cfg, 1, slog.New(slog.DiscardHandler))
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, env.Close()) })
-	all, err := models.Builtin()
-	require.NoError(t, err)
-	i := slices.IndexFunc(all, func(m *models.Model) bool { return m.Card.Task == models.ImageSynthesis })
-	image := all[i]
+	env, image := onCPU(t, models.ImageSynthesis)
 	wrong := *image
 	wrong.Card.Variants = slices.Clone(image.Card.Variants)
 	wrong.Card.Variants[0].Golden.Output++
@@ -86,6 +78,19 @@ func TestPrecision(t *testing.T) { //nolint:paralleltest // one ONNX Runtime in 
 		// Who asked for a precision that a model does not have was not told.
 		assert.Equal(t, lacking, bytes.Contains(log.Bytes(), []byte("no variant in the precision that was asked for")), c.name)
 	}
+}
+
+// onCPU is ONNX Runtime on the CPU, and the built-in model of a task.
+func onCPU(t *testing.T, task models.Task) (*ort.Environment, *models.Model) {
+	t.Helper()
+	cfg := config.Default()
+	cfg.Provider = "cpu"
+	env, err := openRuntime(cfg, 1, slog.New(slog.DiscardHandler))
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, env.Close()) })
+	all, err := models.Builtin()
+	require.NoError(t, err)
+	return env, all[slices.IndexFunc(all, func(m *models.Model) bool { return m.Card.Task == task })]
 }
 
 // TestQuickest: a GPU had run everything in full precision.

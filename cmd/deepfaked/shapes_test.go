@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"log/slog"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -12,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"deepfaked/inference/face"
-	"deepfaked/internal/config"
 	"deepfaked/models"
 	"deepfaked/preprocess"
 )
@@ -22,14 +20,7 @@ import (
 // there a mark keeps it from leaving anything out, so that a picture's answer is the same
 // alone and beside one that fills the input.
 func TestFinderLooksAtAllOfIt(t *testing.T) { //nolint:paralleltest // one ONNX Runtime in a process
-	cfg := config.Default()
-	cfg.Provider = "cpu"
-	env, err := openRuntime(cfg, 1, slog.New(slog.DiscardHandler))
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, env.Close()) })
-	all, err := models.Builtin()
-	require.NoError(t, err)
-	finder := all[slices.IndexFunc(all, func(m *models.Model) bool { return m.Card.Task == models.FaceDetection })]
+	env, finder := onCPU(t, models.FaceDetection)
 	s, err := env.NewSession(finder, 2)
 	require.NoError(t, err)
 	side := int(finder.Card.Input.Shape[1])

@@ -73,14 +73,15 @@ func TestFillLeavesNothingOfTheRowBefore(t *testing.T) {
 // A picture that fills the input with plain grey is no exception.
 func TestFillWhole(t *testing.T) {
 	t.Parallel()
-	for name, c := range map[string]struct{ width, height, marks int }{
-		"small": {100, 100, 1}, "flat": {640, 360, 1}, "tall": {360, 640, 1}, "all of it": {640, 640, 0}, "nearly": {640, 600, 0}, "grey": {-640, 640, 1},
+	plainGrey := preprocess.Frame{Width: 640, Height: 640, Pix: bytes.Repeat([]byte{backdrop}, 640*640*3)}
+	for name, c := range map[string]struct {
+		frame preprocess.Frame
+		marks int
+	}{
+		"small": {located(100, 100), 1}, "flat": {located(640, 360), 1}, "tall": {located(360, 640), 1},
+		"all of it": {located(640, 640), 0}, "nearly": {located(640, 600), 0}, "grey": {plainGrey, 1},
 	} {
-		frame := located(max(c.width, -c.width), c.height)
-		if c.width < 0 {
-			frame.Pix = bytes.Repeat([]byte{backdrop}, len(frame.Pix))
-		}
-		v, plain, whole := Look(frame, 640), make([]byte, 640*640*3), make([]byte, 640*640*3)
+		v, plain, whole := Look(c.frame, 640), make([]byte, 640*640*3), make([]byte, 640*640*3)
 		v.Fill(plain, 640)
 		v.FillWhole(whole, 640)
 		marks := 0
