@@ -20,7 +20,7 @@ STUDY = pipeline.Study(
     recipe="scripts/train/image",
     data=data,
     preprocessing={"tiles": data.TILES, "overview": True},
-    training={"heads": 2, "hidden": 128, "steps": 1600, "batch": 256, "rate": 1e-3, "decay": 0.1, "dropout": (0.3, 0.5), "overviews": 0.4, "reduced": 0.1, "media": {"picture": 0.7, "film": 0.3}},
+    training={"heads": 2, "hidden": 128, "steps": 1600, "batch": 256, "rate": 1e-3, "decay": 0.1, "dropout": (0.3, 0.5), "overviews": 0.4, "small": 0.1, "media": {"picture": 0.7, "film": 0.3}},
     narrow=data.NARROW,
     seed=0,
     groups=folds.repositories,
@@ -29,7 +29,7 @@ STUDY = pipeline.Study(
     model=judge.Judge,
     apart="any generator of its family, nor the named collection that a genuine picture is of; what a name only says the kind of, and genuine films, are kept apart by repository",
     parts=data.parts,
-    reduced=data.score_views,
+    small=data.score_views,
     sides=small.sides_of,
 )
 
@@ -40,7 +40,7 @@ def main():
     card.one_thread()
     pictures = data.load(options.data, options.work, options.more, options.weights)
     for rows, views in zip(pictures[1], small.kept(pictures[0], options.work), strict=True):
-        rows["views"], rows["reduced"] = views, [row for _, *both in views for some in both for row in some]
+        rows["views"], rows["small"] = views, [row for _, *both in views for some in both for row in some]
     pipeline.run(STUDY, options, data.plain(options.weights), pictures)
 
 

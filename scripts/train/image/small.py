@@ -20,17 +20,16 @@ QUALITY = (70, 95)  # of JPEG
 def kept(items, work):
     """Of each item, (side, statistics of tiles, statistics of the overview or of none) of some reduced views."""
     graph = Path(work, "image-statistics.onnx")
-    found = store.every(looked_at, items, Path(work, "image-small"), data.begin, (graph,))
-    return [views for _, views in found]
+    return store.every(looked_at, items, Path(work, "image-small"), data.begin, (graph,))
 
 
 def looked_at(item, base):
-    """The shorter side of an item, and its views: those of its drawn sides that are smaller."""
+    """The views of an item: of those of its drawn sides that are smaller than it."""
     random = np.random.RandomState(SEED + store.seed(base))
     frames = [shrink(pixels, LONGEST)[0] for _, pixels in gather.pictures(item, data.FRAMES) if min(pixels.shape[:2]) >= data.SHORTEST]
     own = min(frames[0].shape[:2])
     sides = [int(np.exp(random.uniform(*np.log(SIDES[item.clip])))) for _ in range(VIEWS[item.clip])]
-    return own, [view(frames, item.clip, side, random) for side in sides if side < own]
+    return [view(frames, item.clip, side, random) for side in sides if side < own]
 
 
 def view(frames, clip, side, random):

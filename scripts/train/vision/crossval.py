@@ -23,7 +23,7 @@ def score_fold(study, plain, items, features, fold, unseen, work):
     head = export.rounded(study.train([items[k] for k in known], [features[k] for k in known], study.training, study.seed + 1 + fold), study.narrow)
     judged = lambda rows: study.judged(head, rows)
     scores = np.array([study.data.score_rows(judged, features[k]) for k in left])
-    small = [(k, side, score) for k in left for side, score in study.reduced(judged, features[k])]
+    small = [(k, side, score) for k in left for side, score in study.small(judged, features[k])]
     if unseen:
         export.export(study.model(plain, head), study.kept(work, f"fold{fold}.onnx"), study.data.SHAPE)
     print_fold(fold, unseen, [items[i] for i in left], scores)

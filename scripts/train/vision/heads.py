@@ -14,9 +14,9 @@ class Rows:
     """The training rows of pictures or faces, drawn by their weights; statistics are float16."""
 
     def __init__(self, items, features, options):
-        """features has the statistics of each item by the kind of row; overviews and reduced of the options are their shares of the draws."""
+        """features has the statistics of each item by the kind of row; overviews and small of the options are their shares of the draws."""
         self.weights, self.overviews = sampling_weights(items, options.get("media")), options["overviews"]
-        self.share, self.reduced = options.get("reduced", 0), [f.get("reduced", ()) for f in features]
+        self.share, self.small = options.get("small", 0), [f.get("small", ()) for f in features]
         self.labels = np.array([i.fake for i in items])
         self.tiles = [np.concatenate([f["clean"], f["tiles"]]) for f in features]
         self.wholes = [np.concatenate([f["overview"], f["overviews"]]) for f in features]
@@ -29,8 +29,8 @@ class Rows:
 
     def row(self, k, random):
         """One row of a picture: some of its tiles are as they are judged, the others are views."""
-        if len(self.reduced[k]) and random.rand() < self.share:
-            return self.reduced[k][random.randint(len(self.reduced[k]))]
+        if len(self.small[k]) and random.rand() < self.share:
+            return self.small[k][random.randint(len(self.small[k]))]
         if len(self.wholes[k]) and random.rand() < self.overviews:
             return self.wholes[k][random.randint(len(self.wholes[k]))]
         return self.tiles[k][random.randint(len(self.tiles[k]))]

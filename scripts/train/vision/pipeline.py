@@ -54,8 +54,8 @@ class Study:
     made_by: str = "generators"  # what fakes are made by
     apart: str = "any generator or source of that name"  # what the models of the folds have not seen either
     parts: Callable = whole  # of scored items, to what is measured by itself
-    reduced: Callable = lambda *_: ()  # of what judges rows and the statistics of an item, to sides and scores of reduced views
-    sides: Callable | None = None  # of items, to their shorter sides under each condition, where sizes have calibrations of their own
+    small: Callable = lambda *_: ()  # of what judges rows and the statistics of an item, to sides and scores of reduced views, by which sizes are calibrated
+    sides: Callable = lambda _: None  # of items, to their shorter sides under each condition, where there are such
     media: Callable = media  # as measured: of scored items, what cross_validate says and work folder, to what lines are drawn for
     further: Callable = lambda *_: []  # of scored items, what cross_validate says, calibration and work folder, to more measurements
     tables: Callable = lambda *_: ""  # of options, scored items, scores and what measure says, to more of RESULTS.md
@@ -103,11 +103,11 @@ def calibrations(study, scored, result, known):
     """
     labels, repositories = np.array([i.fake for i in scored]), np.array([i.repository for i in scored])
     own = figures.calibrate(np.tile(labels, 2), result["scores"].T.ravel(), np.tile(repositories, 2))
-    if study.sides:
+    if len(result["small"]):
         item, side, score = result["small"].T
         own["sizes"] = sizes.fit(own, labels[item.astype(int)], side, score, repositories[item.astype(int)])
     served = figures.carried_over(own, genuine(scored, result), genuine(scored, known))
-    for calibration, of in ((own, result), (served, known)) if study.sides else ():
+    for calibration, of in ((own, result), (served, known)):
         of["scores"] = sizes.levelled(calibration, study.sides(scored), of["scores"])
     own["limits"] = served["limits"] = figures.limits(labels, result["scores"], repositories, own)
     return own, served
@@ -119,7 +119,7 @@ def measure(study, items, scored, result, known, work):
     lines = lines_of(study, scored, result, calibration, work)
     rows = rows_of_parts(study, scored, result["scores"], calibration, UNSEEN)
     rows += rows_of_parts(study, scored, known["scores"], served, KNOWN)
-    rows += sizes.measured(scored, result["small"], calibration) if study.sides else []
+    rows += sizes.measured(scored, result["small"], calibration)
     rows += study.further(scored, result, calibration, work)
     rows += shortcut_rows(study, items)
     return (calibration, lines, rows), served
@@ -166,7 +166,7 @@ def write_report(study, options, scored, result, known, measured, bytewise):
     text += report.measurements(rows) + "\n" + report.points(lines) + "\n" + report.claims(calibration)
     text += "\n## Fake\n\n" + report.per_source(sources, "fake")
     text += "\n## Genuine\n\n" + report.per_source(sources, "real")
-    text += sizes.table(scored, result["small"], calibration, known[0]["small"], known[1], lines) if study.sides else ""
+    text += sizes.table(scored, result["small"], calibration, known[0]["small"], known[1], lines)
     text += "\n## Folds\n\n" + report.per_fold(scored, result["folds"], result["scores"])
     own = study.parts(scored)[0][1]
     both = {"32 bits": (rows[: len(CONDITIONS)], result["scores"][own]), "8 bits": bytewise}
@@ -226,7 +226,7 @@ def run(study, options, plain, pictures):
 def reduced_too(study, items, scored, calibration, work):
     """What is measured of the variant, and its out-of-fold scores."""
     own, part = reduced.scores(study, items, work), reduced.first_part(study, scored)
-    own = sizes.levelled(calibration, study.sides(part), own) if study.sides else own
+    own = sizes.levelled(calibration, study.sides(part), own)
     return figures.by_condition(part, own, calibration, UNSEEN.format(study.made_by), CONDITIONS), own
 
 

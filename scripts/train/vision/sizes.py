@@ -45,7 +45,7 @@ def levelled(calibration, sides, scores):
 def measured(scored, small, calibration):
     """Measurements of the card, band by band; small has rows of (item, side, score)."""
     rows = []
-    for low, high in zip(BANDS, BANDS[1:]):
+    for low, high in zip(BANDS, BANDS[1:]) if len(small) else ():
         part = small[(small[:, 1] >= low) & (small[:, 1] < high)]
         items = [scored[int(k)] for k in part[:, 0]]
         scores = levelled(calibration, part[:, 1], part[:, 2])
@@ -68,6 +68,8 @@ the card, where the generators are known from other repositories:
 
 def table(scored, small, calibration, known, served, lines):
     """What becomes of views of each band at the balanced line of their medium; known are the same by models that served is of."""
+    if not len(small):
+        return ""
     text = HEADER.format(count=len(small), low=BANDS[0], high=BANDS[-1])
     fake = np.array([scored[int(k)].fake for k in small[:, 0]])
     limit = np.array([lines[report.medium(scored[int(k)])]["balanced"]["threshold"] for k in small[:, 0]])
