@@ -29,13 +29,16 @@ func (r *Runner) insert(ctx context.Context, tx *store.Tx, jobs []detection) err
 	if err := tx.Soon(ctx, &waiting, r.words.object(countWaiting), r.opts.Queue); err != nil {
 		return fmt.Errorf("count the jobs that wait: %w", err)
 	}
-	err := r.admit(waiting, jobs)
-	if err != nil {
+	if _, err := r.admit(waiting, jobs); err != nil {
 		return err
 	}
-	err = r.queue.insert(ctx, tx, jobs)
-	if full := r.admit(waiting, jobs); full != nil {
+	ids, err := r.queue.insert(ctx, tx, jobs)
+	crowded, full := r.admit(waiting, jobs)
+	if full != nil {
 		return full
+	}
+	if err == nil && crowded {
+		err = r.fallIn(ctx, tx, ids)
 	}
 	if err != nil {
 		return fmt.Errorf("queue a job: %w", err)
@@ -43,11 +46,12 @@ func (r *Runner) insert(ctx context.Context, tx *store.Tx, jobs []detection) err
 	return nil
 }
 
-// admit refuses jobs beside those that wait of each account, in JSON.
-func (r *Runner) admit(waiting string, jobs []detection) error {
+// admit refuses jobs beside those that wait of each account, in JSON. It says whether
+// there are others of an account for which some may have to fall in behind them.
+func (r *Runner) admit(waiting string, jobs []detection) (crowded bool, err error) {
 	accounts := map[string]int{}
 	if err := json.Unmarshal([]byte(waiting), &accounts); err != nil {
-		return fmt.Errorf("count the jobs that wait: %w", err)
+		return false, fmt.Errorf("count the jobs that wait: %w", err)
 	}
 	left := r.opts.Queue
 	for _, n := range accounts {
@@ -56,6 +60,7 @@ func (r *Runner) admit(waiting string, jobs []detection) error {
 	for _, j := range jobs {
 		err := ErrFull
 		if accounts[j.Account] < left {
+			crowded = crowded || accounts[j.Account] > 0
 			accounts[j.Account]++
 			left--
 			continue
@@ -63,7 +68,7 @@ func (r *Runner) admit(waiting string, jobs []detection) error {
 		if left > 0 {
 			err = ErrShare
 		}
-		return fmt.Errorf("%w: %w", err, &inference.SaturatedError{RetryAfter: r.opts.RetryAfter})
+		return false, fmt.Errorf("%w: %w", err, &inference.SaturatedError{RetryAfter: r.opts.RetryAfter})
 	}
-	return nil
+	return crowded, nil
 }

@@ -2,6 +2,7 @@ package job
 
 import (
 	"context"
+	"encoding/json"
 	"time"
 
 	"deepfaked/internal/store"
@@ -15,8 +16,7 @@ const (
 	overdue = 5 * time.Minute // then it has waited for long enough
 )
 
-// order has River take the jobs that wait in that order. Those accepted since the last
-// time are in front. It writes what has changed only.
+// order has River take the jobs that wait in that order. It writes what has changed only.
 func (r *Runner) order(ctx context.Context, tx *store.Tx) error {
 	_, err := tx.ExecContext(ctx, `
 		WITH waiting AS (
@@ -26,4 +26,27 @@ func (r *Runner) order(ctx context.Context, tx *store.Tx) error {
 		UPDATE river_job SET priority = (SELECT due FROM waiting WHERE waiting.id = river_job.id)
 		WHERE id IN (SELECT id FROM waiting WHERE due <> priority)`, inFront)
 	return err
+}
+
+// fallIn puts jobs that were just inserted behind those of their account that wait
+// already, unless these are few and all in front: otherwise the youngest would overtake
+// them until order is called next, and go on doing so as more come.
+func (r *Runner) fallIn(ctx context.Context, tx *store.Tx, ids []int64) error {
+	list, err := json.Marshal(ids)
+	if err != nil {
+		return err
+	}
+	_, err = tx.ExecContext(ctx, r.words.fallIn(), inFront, string(list))
+	return err
+}
+
+// fallIn puts those of $2 behind that have $1 of their account before them, or one that
+// is behind.
+func (w words) fallIn() string {
+	return `
+		WITH waiting AS (
+		  SELECT id, row_number() OVER older AS nth, max(priority) OVER older AS last
+		  FROM river_job WHERE state = 'available' WINDOW older AS (PARTITION BY args->>'account' ORDER BY scheduled_at, id))
+		UPDATE river_job SET priority = 2
+		WHERE id IN (SELECT id FROM waiting WHERE nth > $1 OR last = 2) AND id IN (` + w.listed + `)`
 }

@@ -2,6 +2,7 @@ package job
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"time"
 
@@ -25,14 +26,48 @@ func testAccountsTakeTurns(t *testing.T, fresh func(testing.TB) where) {
 	his, err := f.place.submit(t.Context(), f.jobs, f.another())
 	require.NoError(t, err)
 	f.waits(ids[9], "available", -overdue-time.Minute)
-	require.Eventually(t, func() bool {
-		n := 0
-		assert.NoError(t, f.jobs.Recover(t.Context()))
-		err := f.books.Reader().QueryRowContext(t.Context(), `SELECT count(*) FROM river_job WHERE priority = 2`).Scan(&n)
-		return err == nil && n == 6
-	}, time.Minute, 10*time.Millisecond)
+	f.goesBehind(ids[3])
 
-	judged := make(chan string, 11)
+	got := f.judgedInTurn(11)
+	want := append([]string{ids[9], ids[0], ids[1], ids[2], his}, ids[3:9]...)
+	assert.Equal(t, want, got)
+}
+
+// Whoever had more waiting than four was served the youngest first: what was handed in since
+// the last time they had been put in order went in front of the rest of its own account, and so on for
+// up to five minutes.
+func TestJobsOfAnAccountGoByAge(t *testing.T) {
+	t.Parallel()
+	onBoth(t, testJobsOfAnAccountGoByAge)
+}
+
+func testJobsOfAnAccountGoByAge(t *testing.T, fresh func(testing.TB) where) {
+	t.Helper()
+	f := setup(t, fresh(t), good, options(0))
+	ids := f.submit(6)
+	f.goesBehind(ids[5])
+	ids = append(ids, f.submit(3)...)
+	his, err := f.place.submit(t.Context(), f.jobs, f.another())
+	require.NoError(t, err)
+	assert.Equal(t, slices.Concat(ids[:4], []string{his}, ids[4:]), f.judgedInTurn(len(ids)+1))
+}
+
+// goesBehind waits until a job has been put behind others.
+func (f *fixture) goesBehind(id string) {
+	f.t.Helper()
+	require.Eventually(f.t, func() bool {
+		n := 0
+		assert.NoError(f.t, f.jobs.Recover(f.t.Context()))
+		err := f.books.Reader().QueryRowContext(f.t.Context(), `SELECT count(*) FROM river_job WHERE priority = 2 AND args->>'id' = $1`, id).Scan(&n)
+		return err == nil && n == 1
+	}, time.Minute, 10*time.Millisecond)
+}
+
+// judgedInTurn has a runner with one worker judge n jobs, and returns their ids in the
+// order in which they were.
+func (f *fixture) judgedInTurn(n int) (got []string) {
+	f.t.Helper()
+	judged := make(chan string, n)
 	f.start(func(ctx context.Context, r inference.Request) (inference.Result, error) {
 		id := make([]byte, r.Size)
 		_, err := r.File.ReadAt(id, 0)
@@ -42,10 +77,8 @@ func testAccountsTakeTurns(t *testing.T, fresh func(testing.TB) where) {
 		}
 		return good(ctx, r)
 	}, options(1))
-	var got []string
-	for range 11 {
+	for range n {
 		got = append(got, <-judged)
 	}
-	want := append([]string{ids[9], ids[0], ids[1], ids[2], his}, ids[3:9]...)
-	assert.Equal(t, want, got)
+	return got
 }

@@ -37,6 +37,7 @@ func testQueryPlans(t *testing.T, fresh func(testing.TB) where) {
 	}))
 	for name, text := range map[string]string{
 		"jobs that wait": strings.ReplaceAll(words.object(countWaiting), "$1", "256"),
+		"jobs before it": strings.NewReplacer("$1", "4", "$2", "'[77]'").Replace(words.fallIn()),
 		"uploads wanted": wantedUploads,
 		"jobs that run":  `SELECT id FROM river_job WHERE state = 'running'`,
 		"one job":        `SELECT state FROM river_job WHERE id = 77`,

@@ -26,7 +26,7 @@ type queue interface {
 	StopAndCancel(ctx context.Context) error
 	// insert and complete do so in the books' transaction. A job that does not run
 	// is not completed, which is no error.
-	insert(ctx context.Context, tx *store.Tx, all []detection) error
+	insert(ctx context.Context, tx *store.Tx, all []detection) (ids []int64, err error)
 	complete(ctx context.Context, tx *store.Tx, ids ...int64) error
 }
 
@@ -37,15 +37,19 @@ type client[D riverdriver.Driver[T], T any] struct {
 	within func(tx *store.Tx, do func(T) error) error
 }
 
-func (c *client[D, T]) insert(ctx context.Context, tx *store.Tx, all []detection) error {
+func (c *client[D, T]) insert(ctx context.Context, tx *store.Tx, all []detection) (ids []int64, err error) {
 	jobs := make([]river.InsertManyParams, len(all))
 	for i, d := range all {
 		jobs[i].Args = d
 	}
-	return c.within(tx, func(tx T) error {
-		_, err := c.InsertManyTx(ctx, tx, jobs)
+	err = c.within(tx, func(tx T) error {
+		inserted, err := c.InsertManyTx(ctx, tx, jobs)
+		for _, j := range inserted {
+			ids = append(ids, j.Job.ID)
+		}
 		return err
 	})
+	return ids, err
 }
 
 // complete is river.JobCompleteTx for several jobs at once.

@@ -47,18 +47,19 @@ func (d Deps) validate() error {
 // Runner keeps jobs in the database and runs them: what it has accepted outlives
 // the process. It is safe for concurrent use.
 type Runner struct {
-	deps     Deps
-	opts     Options
-	queue    queue
-	words    words
-	bell     bell
-	left     leftovers
-	inFlight inFlight
-	accepts  *gather.Gather[accepted]
-	settles  *gather.Gather[settled]
-	started  atomic.Bool
-	closed   atomic.Bool
-	stopping atomic.Bool // jobs are being cut short
+	deps       Deps
+	opts       Options
+	queue      queue
+	words      words
+	bell       bell
+	left       leftovers
+	inFlight   inFlight
+	turnedAway turnedAway
+	accepts    *gather.Gather[accepted]
+	settles    *gather.Gather[settled]
+	started    atomic.Bool
+	closed     atomic.Bool
+	stopping   atomic.Bool // jobs are being cut short
 }
 
 // New brings the queue's tables up to date, for which the caller must hold the
@@ -93,11 +94,15 @@ func New(ctx context.Context, deps Deps, opts Options) (*Runner, error) {
 // full, or ErrShare when it is for this account, or one of the books; nothing is left of the submission then. What is accepted after Close waits
 // for the next process.
 func (r *Runner) Submit(ctx context.Context, a account.Account, s account.Submission, t Task) error {
+	if err := r.turnedAway.refuse(a.ID); err != nil {
+		return err
+	}
 	if err := r.deps.Uploads.Park(ctx, t.ID, t.File); err != nil {
 		return err
 	}
 	err := r.accepts.Do(ctx, accepted{account.Request{Account: a, Submission: s}, newDetection(t)})
 	if err != nil {
+		r.turnedAway.note(a.ID, err)
 		return errors.Join(err, r.discard(ctx, t.ID))
 	}
 	r.bell.ring()

@@ -194,6 +194,50 @@ func testNoAccountHasTheWholeQueue(t *testing.T, fresh func(testing.TB) where) {
 	require.ErrorIs(t, err, ErrShare)
 }
 
+// parking are uploads that count what is parked.
+type parking struct {
+	Uploads
+
+	parked atomic.Int64
+}
+
+// Park implements Uploads.
+func (p *parking) Park(ctx context.Context, name string, f *spool.File) error {
+	p.parked.Add(1)
+	return p.Uploads.Park(ctx, name, f)
+}
+
+// Each job that a full queue refuses had been synced to disk, and took a transaction, or
+// two where others came with it: 600 of them a second left time for 28 results in place of 120.
+func TestRefusalsCostLittle(t *testing.T) {
+	t.Parallel()
+	onBoth(t, testRefusalsCostLittle)
+}
+
+func testRefusalsCostLittle(t *testing.T, fresh func(testing.TB) where) {
+	t.Helper()
+	f := enter(t, fresh(t))
+	uploads := &parking{Uploads: f.uploads}
+	f.uploads = uploads
+	opts := options(0)
+	opts.Queue = 2
+	f.start(good, opts)
+	ids := f.submit(1)
+	require.Eventually(t, func() bool {
+		before := uploads.parked.Load()
+		_, err := f.place.submit(t.Context(), f.jobs, f.account)
+		require.ErrorIs(t, err, ErrShare)
+		return uploads.parked.Load() == before
+	}, time.Minute, time.Millisecond)
+	opts.Workers = 1
+	f.start(good, opts) // beside the other, which learns of it by and by
+	assert.Equal(t, account.Complete, f.ended(ids[0]).State)
+	require.Eventually(t, func() bool {
+		_, err := f.place.submit(t.Context(), f.jobs, f.account)
+		return err == nil
+	}, time.Minute, time.Millisecond)
+}
+
 // The times of a job that has ended can be compared by SQLite, or it would never
 // be forgotten: they were Go's own text once, zone and monotonic clock included.
 func TestTimesAreComparable(t *testing.T) {
