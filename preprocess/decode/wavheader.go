@@ -68,7 +68,10 @@ func parseWAV(r io.ReaderAt, size int64) (wavSound, error) {
 		if err := w.read(id, length); err != nil {
 			return wavSound{}, err
 		}
-		w.pos += length + length%2 // chunks are padded to even lengths
+		w.pos += length
+		if length%2 == 1 && !w.unpadded() {
+			w.pos++ // chunks are padded to even lengths
+		}
 	}
 	return wavSound{}, fmt.Errorf("%w: more than %d chunks before the samples", errDamagedWAV, wavMaxChunks)
 }
@@ -115,6 +118,14 @@ func (w *wavWalker) chunk() (id string, length int64, err error) {
 		return "", 0, fmt.Errorf("%w: chunk %q of %d bytes does not fit", errDamagedWAV, id, length)
 	}
 	return id, length, nil
+}
+
+// unpadded says whether what is needed starts where the padding of an odd chunk should
+// be: some writers leave it out.
+func (w *wavWalker) unpadded() bool {
+	var id [4]byte
+	_, err := w.r.ReadAt(id[:], w.pos)
+	return err == nil && (string(id[:]) == "fmt " || string(id[:]) == "data")
 }
 
 // read takes what is needed from a chunk that comes before the samples.

@@ -64,8 +64,10 @@ func TestParseWAVTakes(t *testing.T) {
 		file []byte
 		want wavSound
 	}{
-		"plain":               {riff("RIFF", format(1, 2, 44100, 16), zeroes(400)), wavSound{wavPCM, 2, 44100, 2, 44, 100}},
-		"odd chunk first":     {riff("RIFF", riffChunk("junk", 3, []byte("abc")), format(1, 1, 8000, 8), zeroes(7)), wavSound{wavPCM, 1, 8000, 1, 56, 7}},
+		"plain":           {riff("RIFF", format(1, 2, 44100, 16), zeroes(400)), wavSound{wavPCM, 2, 44100, 2, 44, 100}},
+		"odd chunk first": {riff("RIFF", riffChunk("junk", 3, []byte("abc")), format(1, 1, 8000, 8), zeroes(7)), wavSound{wavPCM, 1, 8000, 1, 56, 7}},
+		// Refused as damaged, where every player plays them.
+		"odd, unpadded":       {riff("RIFF", riffChunk("LIST", 3, []byte("abc"))[:11], format(1, 1, 8000, 8), riffChunk("LIST", 3, []byte("abc"))[:11], zeroes(7)), wavSound{wavPCM, 1, 8000, 1, 66, 7}},
 		"12 bits in 16":       {riff("RIFF", format(1, 1, 8000, 12), zeroes(8)), wavSound{wavPCM, 1, 8000, 2, 44, 4}},
 		"float":               {riff("RIFF", format(3, 1, 48000, 32), zeroes(8)), wavSound{wavFloat, 1, 48000, 4, 44, 2}},
 		"float 64":            {riff("RIFF", format(3, 1, 48000, 64), zeroes(16)), wavSound{wavFloat, 1, 48000, 8, 44, 2}},
