@@ -55,16 +55,11 @@ func (c costs) observe(k class, took time.Duration) {
 	c[k] = old + time.Duration(smoothing*float64(took-old))
 }
 
-// of is the cost of a file of this class or, where none has been seen, of the
-// nearest size of the format, or the mean over all that has been seen, or a
-// guess.
+// of is the cost of a file of this class, the mean over all that has been seen where
+// nothing near it has, or a guess.
 func (c costs) of(k class) time.Duration {
-	for off := range widest {
-		for _, scale := range []int{k.scale + off, k.scale - off} {
-			if took, known := c[class{k.format, scale}]; known {
-				return took
-			}
-		}
+	if took, known := c.near(k); known {
+		return took
 	}
 	if len(c) == 0 {
 		return guess
@@ -74,6 +69,18 @@ func (c costs) of(k class) time.Duration {
 		sum += took
 	}
 	return sum / time.Duration(len(c))
+}
+
+// near is the cost of a file of this class, or of the nearest size of the format.
+func (c costs) near(k class) (took time.Duration, known bool) {
+	for off := range widest {
+		for _, scale := range []int{k.scale + off, k.scale - off} {
+			if took, known := c[class{k.format, scale}]; known {
+				return took, true
+			}
+		}
+	}
+	return 0, false
 }
 
 // guess is the cost of the first files after the start.

@@ -13,14 +13,29 @@ import (
 type gate struct {
 	opts       DetectorOptions
 	mu         sync.Mutex
-	turns      *turns        // of the files that wait
-	waiting    int           // interactive ones
-	running    int           // places taken
-	background int           // of those, by jobs: half at most, so that people find places
-	inside     time.Duration // predicted cost of all that run
+	turns      *turns // of the files that wait, in two queues
+	lines      [2]line
+	running    int // places taken
+	background int // of those, by jobs
 	costs      costs
-	empty      time.Time // when no interactive file waited last
 }
+
+// The two queues.
+const (
+	long  = iota // files that may hold their places for long
+	quick        // files that give them back within briefly, as far as is known
+)
+
+// line is one of them, with what runs of it.
+type line struct {
+	waiting int           // interactive files
+	empty   time.Time     // when none waited last
+	running int           // places taken
+	inside  time.Duration // predicted cost of all that run
+}
+
+// briefly is the time of a quick file at most. What waits for its places goes on soon.
+const briefly = 500 * time.Millisecond
 
 // visit is one file's way through the gate.
 type visit struct {
@@ -33,7 +48,8 @@ type visit struct {
 }
 
 func newGate(opts DetectorOptions) *gate {
-	return &gate{opts: opts, turns: newTurns(1, opts.BackgroundDelay), costs: costs{}, empty: time.Now()}
+	now := line{empty: time.Now()}
+	return &gate{opts: opts, turns: newTurns(2, opts.BackgroundDelay), lines: [2]line{now, now}, costs: costs{}}
 }
 
 // enter waits for a place. The caller gives it back by calling leave once, and says
@@ -47,7 +63,7 @@ func (g *gate) enter(ctx context.Context, req Request) (leave func(judged bool),
 	asked := time.Now()
 	v := &visit{class: classOf(req), turn: make(chan struct{})}
 	v.places = min(v.class.places(), g.opts.Parallel)
-	v.entry = entry{payer: payer{req.Account, req.Priority}, visit: v, rows: 1}
+	v.entry = entry{payer: payer{req.Account, req.Priority}, queue: quick, visit: v, rows: 1}
 	if err := g.queue(ctx, v); err != nil {
 		return nil, err
 	}
@@ -79,6 +95,9 @@ func (g *gate) queue(ctx context.Context, v *visit) error {
 	defer g.mu.Unlock()
 	now := time.Now()
 	took := max(g.costs.of(v.class), 1)
+	if near, known := g.costs.near(v.class); near > briefly || !known && (v.class.places() > 1 || v.entry.payer.priority == Background) {
+		v.entry.queue = long
+	}
 	v.entry.cost, v.entry.since = took*time.Duration(v.places), now
 	v.entry.deadline = now.Add(math.MaxInt64 / 2)
 	if deadline, ok := ctx.Deadline(); ok {
@@ -88,7 +107,7 @@ func (g *gate) queue(ctx context.Context, v *visit) error {
 		if err := g.refuse(v, took, now); err != nil {
 			return err
 		}
-		g.waiting++
+		g.lines[v.entry.queue].waiting++
 	}
 	g.turns.add(&v.entry)
 	g.dispatch(now)
@@ -104,16 +123,17 @@ const doubt = 4
 // it bounds it. A file that finds a place is never refused, so that predictions
 // that were too high are put right.
 func (g *gate) refuse(v *visit, took time.Duration, now time.Time) error {
-	if g.waiting == 0 {
-		g.empty = now
-		if g.room(v) {
+	l := &g.lines[v.entry.queue]
+	if l.waiting == 0 {
+		l.empty = now
+		if g.may(&v.entry) && g.room(v) {
 			return nil
 		}
 	}
 	wait := g.predict(v, now)
 	end := wait + took
 	hopeless := now.Add(end + end/doubt).After(v.entry.deadline)
-	if hopeless || wait > g.patience(now) || g.waiting >= g.opts.Waiting {
+	if hopeless || wait > g.patience(v, now) || g.lines[long].waiting+g.lines[quick].waiting >= g.opts.Waiting {
 		return &SaturatedError{RetryAfter: max(wait, time.Second)}
 	}
 	return nil
@@ -123,9 +143,10 @@ func (g *gate) refuse(v *visit, took time.Duration, now time.Time) error {
 // passes; where the line has not been empty for a while, a long line helps
 // nobody: it would only make everybody late. Among long videos, that is as long
 // as one of them takes.
-func (g *gate) patience(now time.Time) time.Duration {
-	standing := max(g.opts.Wait, g.inside/time.Duration(g.opts.Parallel))
-	if now.Sub(g.empty) > standing {
+func (g *gate) patience(v *visit, now time.Time) time.Duration {
+	inside, places := g.before(v)
+	standing := max(g.opts.Wait, inside/places)
+	if now.Sub(g.lines[v.entry.queue].empty) > standing {
 		return min(standing, g.opts.Burst)
 	}
 	return g.opts.Burst
@@ -134,7 +155,22 @@ func (g *gate) patience(now time.Time) time.Duration {
 // predict is how long v would wait: for the half of what runs, and for all that
 // waits and goes before it.
 func (g *gate) predict(v *visit, now time.Time) time.Duration {
-	return (g.inside/2 + g.turns.ahead(&v.entry, now)) / time.Duration(g.opts.Parallel)
+	inside, places := g.before(v)
+	queue := every
+	if v.entry.queue == quick {
+		queue = quick
+	}
+	return (inside/2 + g.turns.ahead(&v.entry, queue, now)) / places
+}
+
+// before is the predicted cost of what runs where v is to run, and in how many places:
+// quick files go by those that long ones leave.
+func (g *gate) before(v *visit) (inside, places time.Duration) {
+	left := g.opts.Parallel - g.lines[long].running
+	if v.entry.queue == long || left == 0 {
+		return g.lines[quick].inside + g.lines[long].inside, time.Duration(g.opts.Parallel)
+	}
+	return g.lines[quick].inside, time.Duration(left)
 }
 
 // room says whether there are places for v.
@@ -161,19 +197,38 @@ func (g *gate) dispatch(now time.Time) {
 		e.visit.start = now
 		close(e.visit.turn)
 	}
-	if g.waiting == 0 {
-		g.empty = now
+	for i := range g.lines {
+		if g.lines[i].waiting == 0 {
+			g.lines[i].empty = now
+		}
 	}
 }
 
-// next is whose turn it is. Jobs together have half of the places at most; one that needs
-// more runs as the only one.
-func (g *gate) next(now time.Time) *entry {
-	e := g.turns.first(0, now, true)
-	if e != nil && e.payer.priority == Background && g.background > 0 && g.background+e.visit.places > g.opts.Parallel/2 {
-		return g.turns.first(0, now, false)
+// next is whose turn it is of those who may be let in.
+func (g *gate) next(now time.Time) (next *entry) {
+	for queue := range g.lines {
+		e := g.turns.first(queue, now, true)
+		if e != nil && e.payer.priority == Background && !g.may(e) {
+			e = g.turns.first(queue, now, false)
+		}
+		if e != nil && g.may(e) && (next == nil || g.turns.precedes(e, next, now)) {
+			next = e
+		}
 	}
-	return e
+	return next
+}
+
+// may says whether there may be one more like e: long files leave a quarter of the places
+// to quick ones, and those of jobs half to people, who would wait for the end of a film
+// otherwise. A file that needs more than that runs as the only one.
+func (g *gate) may(e *entry) bool {
+	if e.queue == quick {
+		return true
+	}
+	most := g.opts.Parallel - g.opts.Parallel/4
+	running := g.lines[long].running
+	return (running == 0 || running+e.visit.places <= most) &&
+		(e.payer.priority != Background || g.background == 0 || g.background+e.visit.places <= g.opts.Parallel/2)
 }
 
 // isLate says whether a file that has waited would be done after its deadline. The
@@ -194,18 +249,20 @@ func (g *gate) turnAway(e *entry, now time.Time) {
 func (g *gate) drop(e *entry) {
 	g.turns.drop(e)
 	if e.payer.priority == Interactive {
-		g.waiting--
+		g.lines[e.queue].waiting--
 	}
 }
 
 // count says that v runs now, or, with -1, that it does no longer.
 func (g *gate) count(v *visit, n int) {
+	l := &g.lines[v.entry.queue]
 	g.running += n * v.places
-	g.inside += time.Duration(n) * v.entry.cost
+	l.running += n * v.places
+	l.inside += time.Duration(n) * v.entry.cost
 	if v.entry.payer.priority == Background {
 		g.background += n * v.places
 	} else if n > 0 {
-		g.waiting--
+		l.waiting--
 	}
 }
 

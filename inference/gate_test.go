@@ -22,6 +22,16 @@ func newTestGate(parallel int, edit func(*DetectorOptions)) *gate {
 	return newGate(opts)
 }
 
+// idle says whether nothing runs or waits in either line.
+func (g *gate) idle() bool {
+	for _, l := range g.lines {
+		if l.waiting != 0 || l.running != 0 || l.inside != 0 {
+			return false
+		}
+	}
+	return true
+}
+
 // visits has files of one size pass the gate, each for as long as it takes. The
 // caller waits for all.
 type visits struct {
@@ -144,7 +154,7 @@ func TestBackgroundLeavesRoom(t *testing.T) {
 			t.Errorf("a job that was cancelled: got %v", err)
 		}
 		for range 2 {
-			leave, err := g.enter(t.Context(), Request{})
+			leave, err := g.enter(t.Context(), Request{File: uploaded("\xff\xd8\xff\xe0")})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -152,6 +162,45 @@ func TestBackgroundLeavesRoom(t *testing.T) {
 		}
 		for range 4 {
 			(<-left)(true)
+		}
+	})
+}
+
+// Jobs had half of the places whatever they were: with four of eight for pictures on two
+// cores, sessions ran one row at a time, and jobs 120 pictures a second where people were
+// answered 180.
+func TestQuickBackgroundTakesAllPlaces(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		for _, c := range []struct {
+			took time.Duration
+			want int
+		}{{briefly, 4}, {briefly + time.Millisecond, 2}} {
+			g := newTestGate(4, nil)
+			job := Request{Priority: Background, File: uploaded("\xff\xd8\xff\xe0")}
+			leave, err := g.enter(t.Context(), job)
+			if err != nil {
+				t.Fatal(err)
+			}
+			<-time.After(c.took)
+			leave(true)
+			left := make(chan func(bool), 6)
+			for range 6 {
+				go func() {
+					leave, err := g.enter(t.Context(), job)
+					if err != nil {
+						t.Error(err)
+					}
+					left <- leave
+				}()
+			}
+			synctest.Wait()
+			if len(left) != c.want {
+				t.Errorf("%d jobs that take %v run in four places, want %d", len(left), c.took, c.want)
+			}
+			for range 6 {
+				(<-left)(true)
+			}
 		}
 	})
 }
@@ -185,11 +234,52 @@ func TestBackgroundFilmsLeaveRoom(t *testing.T) {
 		}
 		in["picture of a job"](true)
 		synctest.Wait()
-		if in["film of a job"] == nil {
-			t.Error("the job's film waits beside two free places")
+		if in["film of a job"] != nil {
+			t.Error("two films leave no place to a picture")
 		}
 		in["film of a person"](true)
+		synctest.Wait()
+		if in["film of a job"] == nil {
+			t.Fatal("the job's film waits beside four free places")
+		}
 		in["film of a job"](true)
+	})
+}
+
+// Five films of one account kept another's picture waiting until the first had been judged, for 28
+// seconds where they were of 8K, or had it refused: they held all places, and the line was theirs.
+func TestFilmsLeaveRoomForPictures(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		v := &visits{gate: newTestGate(8, nil)}
+		film, picture := Request{Account: "a", File: uploaded("\x00\x00\x00\x18ftypisom")}, Request{Account: "b", File: uploaded("\xff\xd8\xff\xe0")}
+		const filmTakes, pictureTakes = 4 * time.Second, 100 * time.Millisecond
+		v.costs.observe(classOf(film), filmTakes)
+		v.costs.observe(classOf(picture), pictureTakes)
+		var mu sync.Mutex
+		films := 0
+		for range 5 {
+			v.pass(t.Context(), film, filmTakes, func(_ time.Duration, err error) {
+				mu.Lock()
+				defer mu.Unlock()
+				if err == nil {
+					films++
+				}
+			})
+		}
+		<-time.After(2 * time.Second)
+		for i := range 6 { // two at a time in the places that films leave
+			v.pass(t.Context(), picture, pictureTakes, func(took time.Duration, err error) {
+				if most := time.Duration(i/2+1) * pictureTakes; err != nil || took > most {
+					t.Errorf("picture %d: done after %v, %v; want %v at most", i, took, err, most)
+				}
+			})
+			synctest.Wait()
+		}
+		v.Wait()
+		if films != 5 || !v.idle() {
+			t.Errorf("%d films were judged of 5; in the end %+v", films, v.lines)
+		}
 	})
 }
 
@@ -365,12 +455,13 @@ func TestCosts(t *testing.T) {
 
 // Small pictures used to be let in two for each decoder, as films are, and sessions ran
 // their rows one by one with as many waiting outside. What may be a film takes two
-// places, and nobody slips past one that waits for both.
+// places, and nobody slips past one that waits for both; but where it waits for other films to
+// end, what does not need their places goes on.
 func TestFilmsTakeTwoPlaces(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newTestGate(3, nil)
-		in := make(chan struct{}, 4)
+		in := make(chan struct{}, 7)
 		enter := func(f File) (leave func()) {
 			left := make(chan struct{})
 			go func() {
@@ -392,15 +483,24 @@ func TestFilmsTakeTwoPlaces(t *testing.T) {
 		if len(in) != 2 {
 			t.Fatalf("%d are in; want a film and a picture", len(in))
 		}
-		second()
-		if len(in) != 2 {
-			t.Errorf("one was let in past a film that has waited for longer")
+		if second(); len(in) != 3 {
+			t.Errorf("%d have been let in; want the second picture, too", len(in))
 		}
-		if first(); len(in) != 4 {
+		fifth, sixth := enter(picture), enter(film)
+		if fourth(); len(in) != 4 {
+			t.Errorf("%d have been let in; want the third picture, too", len(in))
+		}
+		seventh := enter(picture)
+		if first(); len(in) != 5 {
+			t.Errorf("%d have been let in; want the second film, too", len(in))
+		}
+		fifth()
+		third()
+		sixth()
+		seventh()
+		if len(in) != 7 {
 			t.Errorf("%d have been let in; want all", len(in))
 		}
-		third()
-		fourth()
 		alone := newTestGate(1, nil)
 		leave, err := alone.enter(t.Context(), Request{File: film})
 		if err != nil {

@@ -46,8 +46,8 @@ func TestGateWhenProcessorsBecomeSlow(t *testing.T) {
 		if float64(good) < .9*can || float64(broken) > .1*can {
 			t.Errorf("%d of %.0f that can be done are, %d are broken off", good, can, broken)
 		}
-		if v.running != 0 || v.waiting != 0 || v.background != 0 || v.inside != 0 {
-			t.Errorf("in the end %d places are taken for %v and %d wait", v.running, v.inside, v.waiting)
+		if v.running != 0 || v.background != 0 || !v.idle() {
+			t.Errorf("in the end %d places are taken: %+v", v.running, v.lines)
 		}
 	})
 }
@@ -94,8 +94,8 @@ func TestGateTurnsAwayWhatHasWaitedInVain(t *testing.T) {
 		}
 		(<-behind)(true)
 		leave(true)
-		if g.running != 0 || g.waiting != 0 || g.inside != 0 {
-			t.Errorf("in the end %d places are taken for %v and %d wait", g.running, g.inside, g.waiting)
+		if g.running != 0 || !g.idle() {
+			t.Errorf("in the end %d places are taken: %+v", g.running, g.lines)
 		}
 	})
 }

@@ -45,7 +45,7 @@ func (o SchedulerOptions) Validate() error {
 
 // DetectorOptions bounds a Detector.
 type DetectorOptions struct {
-	Parallel int // places for files that are decoded and judged: what may be a film takes two; background work has half at most
+	Parallel int // places for files that are decoded and judged: what may be a film takes two; long ones leave some to others
 	Waiting  int // interactive requests that may wait for that; further ones are refused
 	// Wait is the longest predicted wait of an interactive request once others
 	// have been waiting without a pause for that long, and Burst before. Where

@@ -38,7 +38,7 @@ func (s *Scheduler) predict(q *queue, t *ticket, now time.Time) time.Duration {
 // inTurn is about the same for t in its turn: what others have waiting beyond
 // their shares does not hold it up.
 func (s *Scheduler) inTurn(q *queue, t *ticket, now time.Time) time.Duration {
-	return s.shared(q, s.remaining(now)+s.turns.ahead(&t.entry, now)+q.table.span(t.work.Rows))
+	return s.shared(q, s.remaining(now)+s.turns.ahead(&t.entry, every, now)+q.table.span(t.work.Rows))
 }
 
 // remaining is what executors have still to do of what they run.

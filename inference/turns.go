@@ -61,6 +61,7 @@ type flow struct {
 // lane is what waits of one payer in one queue, in order.
 type lane struct {
 	flow *flow
+	owed time.Duration // cost of what waits
 	head *entry
 	tail *entry
 	at   int // in the heap of its queue, while there is a head
@@ -84,6 +85,7 @@ func (t *turns) add(e *entry) {
 	f.rows += e.rows
 	f.owed += time.Duration(e.rows) * e.cost
 	l := &f.lanes[e.queue]
+	l.owed += time.Duration(e.rows) * e.cost
 	e.in, e.prev = l, l.tail
 	if l.head != nil {
 		l.tail.next, l.tail = e, e
@@ -180,6 +182,7 @@ func (t *turns) settle(e *entry, n int) {
 	e.rows -= n
 	f.rows -= n
 	f.owed -= time.Duration(n) * e.cost
+	e.in.owed -= time.Duration(n) * e.cost
 	if e.rows == 0 {
 		t.unlink(e)
 	}
@@ -227,19 +230,30 @@ func (t *turns) others(p payer) bool {
 	return n > 0
 }
 
+// every stands for all queues together.
+const every = -1
+
+// owes is the cost of what waits of f in one queue, or in every.
+func (f *flow) owes(queue int) time.Duration {
+	if queue == every {
+		return f.owed
+	}
+	return f.lanes[queue].owed
+}
+
 // ahead is the cost of what goes before the end of e, which has not been added,
-// unless others come that go before it.
-func (t *turns) ahead(e *entry, now time.Time) (sum time.Duration) {
+// unless others come that go before it. Only what is in one queue counts, or in every.
+func (t *turns) ahead(e *entry, queue int, now time.Time) (sum time.Duration) {
 	tag := t.start(e.payer)
 	if own := t.flows[e.payer]; own != nil {
-		tag = own.tag + own.owed
+		tag = own.tag + own.owes(queue)
 	}
 	tag += time.Duration(e.rows) * e.cost
 	for p, f := range t.flows {
 		if p == e.payer {
-			sum += f.owed
+			sum += f.owes(queue)
 		} else if p.priority <= e.payer.priority || t.anyRipe(f, now) {
-			sum += min(f.owed, max(0, tag-max(f.tag, t.virtual)))
+			sum += min(f.owes(queue), max(0, tag-max(f.tag, t.virtual)))
 		}
 	}
 	return sum

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"runtime"
 	"time"
 
 	"deepfaked/internal/account"
@@ -118,7 +119,7 @@ func Default() Config {
 			Size: 100 * MiB, Form: MiB, IdleTimeout: 30 * time.Second, MinimumRate: 32 * KiB,
 			Parallel: 64, ParallelPerAccount: 16, Spool: 16 * GiB,
 		},
-		Jobs:      Jobs{Workers: 4, Queue: 256, Attempts: 3, Deadline: 10 * time.Minute},
+		Jobs:      Jobs{Workers: 4 * runtime.GOMAXPROCS(0), Queue: 256, Attempts: 3, Deadline: 10 * time.Minute},
 		Plans:     Plans{Free: plans[0], Starter: plans[1], Pro: plans[2]},
 		Anonymous: Anonymous{RequestsPerMinute: 60},
 		Retention: Retention{Results: 30 * 24 * time.Hour, Interval: time.Hour},

@@ -2,6 +2,7 @@ package job
 
 import (
 	"errors"
+	"runtime"
 	"time"
 )
 
@@ -17,9 +18,10 @@ type Options struct {
 	Observer   Observer      // may be nil
 }
 
-// DefaultOptions suit one machine.
+// DefaultOptions suit one machine. As many jobs run as it has places for files
+// (placesEach in cmd/deepfaked): fewer leave its sessions idle while results are synced to disk.
 func DefaultOptions() Options {
-	return Options{Workers: 4, Queue: 256, Attempts: 3, Retry: time.Second, Deadline: 10 * time.Minute, RetryAfter: 10 * time.Second}
+	return Options{Workers: 4 * runtime.GOMAXPROCS(0), Queue: 256, Attempts: 3, Retry: time.Second, Deadline: 10 * time.Minute, RetryAfter: 10 * time.Second}
 }
 
 // Validate names the first field that makes no sense.

@@ -97,7 +97,9 @@ affinity: {{- toYaml . | nindent 2 }}
 - {name: DEEPFAKED_LISTEN, value: "0.0.0.0:8080"}
 {{- end }}
 - {name: DEEPFAKED_PROVIDER, value: {{ .root.Values.provider }}}
+{{- if ne .values.workers nil }}
 - {name: DEEPFAKED_WORKERS, value: {{ .values.workers | quote }}}
+{{- end }}
 - {name: DEEPFAKED_DRAIN, value: {{ .root.Values.drainSeconds }}s}
 - {name: DEEPFAKED_UPLOADS, value: {{ .root.Values.uploads.url | quote }}}
 - name: DEEPFAKED_DATABASE
