@@ -31,13 +31,17 @@ ALIKE = 40  # bits of 256; faces that differ in no more are one
 DETECTOR = "yunet/yunet_n_dynamic.onnx"
 ARCHIVES = ("images2", "images", "faces", "video")
 BLENDED = "self-blended"
-WHOLE = ("stylegan2", "stylegan2-finetuned", "gan-face-mixed")  # generated altogether
+WHOLE = (  # generated altogether
+    "stylegan2", "stylegan2-finetuned", "stylegan2-ada-ffhq", "gan-face-mixed", "flux", "digan", "stylegan-v", "mocogan-hd", "mocogan-hd + eg3d",
+    "mocogan-hd + stylenerf", "3dvidgen", "3dvidgen + eg3d", "3dvidgen (mead)", "pv3d", "gram", "gram-hd", "gghead", "epigraf", "discofacegan",
+    "stylefacev", "mmvid (celebv-text)", "next3d",
+)
 PAINTED = ("paintings by people",)
 # Parts of names, each with the method that they are of: versions, settings and sets too near to count as unseen.
 FAMILIES = {
-    "ff-": "ff", "ff+": "ff", "gan-face": "stylegan", **{name: name for name in (
+    "ff-": "ff", "ff+": "ff", "gan-face": "stylegan", "first-order-model": "fomm", **{name: name for name in (
         "photoshop", "stylegan", "dfdc", "deepfacelab", "simswap", "wav2lip", "sadtalker", "liveportrait", "aniportrait", "edtalk",
-        "hallo", "echomimic",
+        "hallo", "echomimic", "fomm", "inswapper", "mocogan", "3dvidgen", "pv3d", "portrait4d", "gram", "styleswap",
     )},
 }
 
@@ -91,9 +95,9 @@ def relabelled(items, more):
 
 
 def chosen(items):
-    """The repositories that are used: all that hold fakes, and a third of the others, which a hash decides and which suffices."""
+    """The repositories that are used: all that hold fakes or were gathered for their faces, and a third of the others, which a hash decides and which suffices."""
     third = {i.repository for i in items if int(hashlib.sha256(i.repository.encode()).hexdigest()[:8], 16) % 3 == 0}
-    return third | {i.repository for i in items if i.fake}
+    return third | {i.repository for i in items if i.fake or i.label == "face_real"}
 
 
 def family(item):
