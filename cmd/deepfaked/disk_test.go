@@ -79,7 +79,7 @@ func TestDisksRefused(t *testing.T) {
 	full, fixed := smallDisk(t, "size=64k"), smallDisk(t, "size=1m")
 	occupy(t, full)
 	require.NoError(t, unix.Mount("", fixed, "", unix.MS_REMOUNT|unix.MS_RDONLY, ""))
-	for _, command := range [][]string{{"serve", "--listen", "127.0.0.1:0"}, {"worker"}, {"keys", "create", "--account", "a", "--plan", "pro"}} {
+	for _, command := range [][]string{{"serve", "--listen", "127.0.0.1:0"}, {"keys", "create", "--account", "a", "--plan", "pro"}} {
 		call(t, append(command, "--data", full)...).refused(t, exitFailed, full, "full")
 		call(t, append(command, "--data", fixed)...).refused(t, exitFailed, fixed, "read-only file system", "--data")
 	}

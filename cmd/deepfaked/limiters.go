@@ -34,6 +34,13 @@ func (s *service) limiter(client *redis.Client, counts string) (api.Limiter, err
 	if s.metrics != nil {
 		opts.Away = s.metrics.Redis(counts)
 	}
-	opts.Redis, opts.Local, opts.Logger, opts.Prefix = client, local, s.logger, opts.Prefix+counts+":"
-	return sharedlimit.New(opts)
+	opts.Redis, opts.Local, opts.Prefix = client, local, opts.Prefix+counts+":"
+	opts.Logger = s.logger.With("redis", client.Options().Addr, "counts", counts)
+	shared, err := sharedlimit.New(opts)
+	if err != nil {
+		return nil, err
+	}
+	shared.Look()
+	s.limits = append(s.limits, shared)
+	return shared, nil
 }

@@ -83,9 +83,7 @@ func TestAPasswordIsNotQuoted(t *testing.T) {
 func TestWorkersRefused(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()
-	release, err := store.Claim(data)
-	require.NoError(t, err)
-	call(t, "worker", "--data", data).refused(t, exitFailed, "another deepfaked serves the data folder "+data)
-	require.NoError(t, release())
-	call(t, "worker", "--data", data, "--workers", "0").refused(t, exitUsage, "--workers")
+	call(t, "worker", "--data", data, "--database", "postgres://h/x", "--workers", "0").refused(t, exitUsage, "--workers")
+	// One whose --database was forgotten said that it was ready, and had nothing to do for ever.
+	call(t, "worker", "--data", data).refused(t, exitUsage, "--database")
 }

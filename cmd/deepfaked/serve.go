@@ -96,6 +96,9 @@ func (c *workerCommand) run(ctx context.Context, to streams) error {
 	if cfg.Jobs.Workers == 0 {
 		return usageError{errors.New("a worker with 0 jobs at the same time would do nothing: set --workers to at least 1")}
 	}
+	if cfg.Database == "" {
+		return usageError{errors.New("a worker runs the jobs of a database that it shares with other processes: name it with --database or DEEPFAKED_DATABASE")}
+	}
 	return runService(ctx, cfg, false, to)
 }
 
@@ -118,6 +121,7 @@ func runService(ctx context.Context, cfg config.Config, http bool, to streams) e
 	if s.admin != nil {
 		told.Info("listening for administration", "address", s.admin.Addr().String())
 	}
+	logger.Info("storage", "database", s.books.Name(), "uploads", placeOf(cfg))
 	err = s.serve(ctx)
 	if err = errors.Join(err, s.Close()); err == nil {
 		logger.Info("stopped")

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"path/filepath"
 	"slices"
@@ -15,6 +16,7 @@ import (
 	"deepfaked/internal/config"
 	"deepfaked/internal/job"
 	"deepfaked/internal/metrics"
+	"deepfaked/internal/sharedlimit"
 	"deepfaked/internal/spool"
 	"deepfaked/internal/store"
 	"deepfaked/models"
@@ -31,10 +33,11 @@ type service struct {
 	jobs    *job.Runner
 	uploads *spool.Spool
 	process *store.Process
-	server  *api.Server      // nil where only jobs are run
-	metrics *metrics.Metrics // nil without an address for administration
-	admin   *admin.Server    // likewise
-	unready atomic.Value     // of an unreadiness
+	limits  []*sharedlimit.Limiter // none without Redis
+	server  *api.Server            // nil where only jobs are run
+	metrics *metrics.Metrics       // nil without an address for administration
+	admin   *admin.Server          // likewise
+	unready atomic.Value           // of an unreadiness
 	closers
 }
 
@@ -108,7 +111,7 @@ func newService(ctx context.Context, cfg config.Config, http bool, logger *slog.
 		Detector: s.judge, Books: books, Store: s.books, Process: s.process, Uploads: jobFiles, Sentence: api.Sentence, Logger: logger,
 	}, s.watchJobs(jobOptions(cfg)))
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("open the jobs, whose uploads wait in %s: %w", placeOf(cfg), err)
 	}
 	if http {
 		err = s.bind(books)

@@ -50,6 +50,9 @@ func (s *service) tend(ctx context.Context) {
 			return
 		case <-ticker.C:
 		}
+		for _, l := range s.limits {
+			l.Look()
+		}
 		if n, _ := s.jobs.Clear(ctx); n > 0 { // that it could not be has been said
 			s.logger.Info("removed uploads that could not be removed when their analysis ended", "uploads", n)
 		}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,6 +31,9 @@ func jobsFolder(cfg config.Config) string {
 	}
 	return filepath.Clean(u.Path)
 }
+
+// placeOf names the place where uploads of jobs wait, for an operator.
+func placeOf(cfg config.Config) string { return cmp.Or(jobsFolder(cfg), cfg.Uploads) }
 
 // openUploads opens what keeps the uploads of jobs: the folder that the spool
 // parks them in, or a bucket.

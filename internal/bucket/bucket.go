@@ -88,7 +88,7 @@ func (b *Bucket) Discard(ctx context.Context, name string) error {
 // store, which it removes. Their age is by the clock of the store, which is asked
 // for it by writing an object: that of this machine may be wrong.
 func (b *Bucket) Parked(ctx context.Context) ([]spool.Parked, error) {
-	objects, err := b.list(ctx)
+	objects, err := b.list(ctx, "")
 	if err != nil || len(objects) == 0 {
 		return nil, err
 	}
@@ -100,6 +100,7 @@ func (b *Bucket) Parked(ctx context.Context) ([]spool.Parked, error) {
 	for _, o := range objects {
 		age := now.Sub(o.ModTime)
 		switch {
+		case strings.HasPrefix(o.Key, owner):
 		case !strings.HasPrefix(o.Key, probe):
 			parked = append(parked, spool.Parked{Name: o.Key, Age: age})
 		case age > 2*max(b.stall, checkTime):
@@ -109,11 +110,12 @@ func (b *Bucket) Parked(ctx context.Context) ([]spool.Parked, error) {
 	return parked, err
 }
 
-func (b *Bucket) list(ctx context.Context) ([]*blob.ListObject, error) {
+// list lists the objects whose names begin with prefix.
+func (b *Bucket) list(ctx context.Context, prefix string) ([]*blob.ListObject, error) {
 	within, beat, stop := b.watch(ctx)
 	defer stop()
 	var objects []*blob.ListObject
-	for pages := b.blobs.List(nil); ; beat() {
+	for pages := b.blobs.List(&blob.ListOptions{Prefix: prefix}); ; beat() {
 		o, err := pages.Next(within)
 		if errors.Is(err, io.EOF) {
 			return objects, nil

@@ -125,6 +125,7 @@ func TestUploads(t *testing.T) {
 	for name, test := range map[string]func(*testing.T, *store){
 		"come back as they were": comeBack,
 		"are listed":             listed,
+		"have owners":            owned,
 		"lost":                   lost,
 		"damaged":                damaged,
 		"many at once":           manyAtOnce,
@@ -274,4 +275,23 @@ func withoutRoom(t *testing.T, s *store) {
 	require.NoError(t, err)
 	s.used(t, 5)
 	require.NoError(t, h.Close())
+}
+
+// Whose uploads they are is known to all, and is no upload.
+func owned(t *testing.T, s *store) {
+	t.Helper()
+	owners, err := s.uploads.Owners(t.Context())
+	require.NoError(t, err)
+	assert.Empty(t, owners)
+	for range 2 {
+		require.NoError(t, s.uploads.Own(t.Context(), "A"))
+	}
+	require.NoError(t, s.other.Own(t.Context(), "B"))
+	owners, err = s.uploads.Owners(t.Context())
+	require.NoError(t, err)
+	assert.ElementsMatch(t, []string{"A", "B"}, owners)
+	parked, err := s.uploads.Parked(t.Context())
+	require.NoError(t, err)
+	assert.Empty(t, parked)
+	s.used(t, 0)
 }

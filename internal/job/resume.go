@@ -20,13 +20,15 @@ const (
 // resume takes up what earlier processes left. An upload without a job is that of
 // one that was killed in between, when no other process can have it.
 func (r *Runner) resume(ctx context.Context) error {
-	shared := r.opts.Shared || r.deps.Store.Postgres() != nil
-	if err := r.Recover(ctx); err != nil || shared {
+	if err := r.Recover(ctx); err != nil || r.shared() {
 		return err
 	}
 	_, err := r.sweep(ctx, 0)
 	return err
 }
+
+// shared says whether other processes may be parking uploads in the same place.
+func (r *Runner) shared() bool { return r.opts.Shared || r.deps.Store.Postgres() != nil }
 
 // Recover takes up what processes left that are no longer at work: jobs that they
 // were running wait again, unless they have had all their attempts, and detections

@@ -63,7 +63,8 @@ type Runner struct {
 }
 
 // New brings the queue's tables up to date, for which the caller must hold the
-// data folder's claim where they are in SQLite. It runs nothing before Start. The caller ends it with
+// data folder's claim where they are in SQLite, and sees that uploads wait where those of the
+// database do (ErrElsewhere, ErrForeign). It runs nothing before Start. The caller ends it with
 // Close.
 func New(ctx context.Context, deps Deps, opts Options) (*Runner, error) {
 	if err := opts.Validate(); err != nil {
@@ -80,6 +81,11 @@ func New(ctx context.Context, deps Deps, opts Options) (*Runner, error) {
 	r.accepts, r.settles = gather.New(turns, together, r.reserve), gather.New(turns, together, r.settleAll)
 	if err := Migrate(ctx, deps.Store); err != nil {
 		return nil, err
+	}
+	if r.shared() {
+		if err := r.findHome(ctx); err != nil {
+			return nil, err
+		}
 	}
 	var err error
 	if r.queue, err = openQueue(deps.Store, r.bell, r.config()); err != nil {

@@ -33,6 +33,9 @@ type Uploads interface {
 	Discard(ctx context.Context, name string) error
 	// Parked lists what there is.
 	Parked(ctx context.Context) ([]spool.Parked, error)
+	// Owners lists the marks that the place bears, and Own has it bear one more.
+	Owners(ctx context.Context) ([]string, error)
+	Own(ctx context.Context, id string) error
 }
 
 // discardTime bounds how long a caller that may have gone is held up by the

@@ -111,12 +111,16 @@ func TestUploadsFolderGoesAway(t *testing.T) {
 	f := setup(t, onSQLite(t), good, opts)
 	id := f.submit(1)[0]
 	jobs, elsewhere := filepath.Join(f.data, "jobs"), filepath.Join(f.data, "elsewhere")
+	opts.Workers = 1
+	var err error
+	f.jobs, err = f.runner(t.Context(), good, opts)
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, f.jobs.Close(context.Background())) })
 	require.NoError(t, os.Rename(jobs, elsewhere))
 	require.NoError(t, os.Mkdir(jobs, 0o700))
-	opts.Workers = 1
-	f.start(good, opts)
+	require.NoError(t, f.jobs.Start(t.Context()))
 	require.Eventually(t, func() bool { return len(seen.seen()) > 0 }, time.Minute, time.Millisecond)
-	_, err := f.place.submit(t.Context(), f.jobs, f.account)
+	_, err = f.place.submit(t.Context(), f.jobs, f.account)
 	require.ErrorIs(t, err, spool.ErrAway)
 	require.NoError(t, os.Remove(jobs))
 	require.NoError(t, os.Rename(elsewhere, jobs))

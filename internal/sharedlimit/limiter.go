@@ -96,6 +96,13 @@ func (l *Limiter) Allow(key string, limit int) account.Decision {
 	return shared
 }
 
+// Look asks Redis as a request would, and so notes that it is away, or back, where there are
+// no requests. It is to be called at the start and every few seconds.
+func (l *Limiter) Look() {
+	_, err := l.ask("", 1)
+	l.report(err)
+}
+
 func (l *Limiter) ask(key string, limit int) (account.Decision, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), l.opts.Timeout)
 	defer cancel()

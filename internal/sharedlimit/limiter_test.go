@@ -215,6 +215,23 @@ func TestWithoutRedis(t *testing.T) {
 	assert.False(t, l.Allow("k", 1).Allowed)
 }
 
+// A wrong address was noticed with the first request, and that Redis was back with the next: where
+// there were none, a service looked well without it, or ill with it.
+func TestRedisIsLookedAt(t *testing.T) {
+	t.Parallel()
+	s, log := &server{t: t, dir: t.TempDir()}, &bytes.Buffer{}
+	l := s.limiter(log, long)
+	var told []bool
+	l.opts.Away = func(away bool) { told = append(told, away) }
+	l.Look()
+	l.Look()
+	startRedis(t, s.dir)
+	l.Look()
+	assert.Equal(t, []bool{true, false}, told)
+	assert.Equal(t, 1, strings.Count(log.String(), "redis is away"), log.String())
+	assert.Equal(t, 0, l.Allow("k", 1).Remaining, "looking counts for nobody")
+}
+
 // A Redis that takes a question and does not answer holds a request up for the
 // timeout and no longer, and the next one not at all.
 func TestRedisHangs(t *testing.T) {

@@ -50,7 +50,7 @@ func connect(path string, opts Options) (*Store, error) {
 	// The writer is closed last, so that it is the one to fold the log back
 	// into the database file.
 	reads := &Reader{DB: reader, compiled: &statements{}}
-	return &Store{engine: &sqliteEngine{writer: writer}, reader: reads, writer: writer, close: closing(reader.Close, writer.Close)}, nil
+	return &Store{name: path, engine: &sqliteEngine{writer: writer}, reader: reads, writer: writer, close: closing(reader.Close, writer.Close)}, nil
 }
 
 // transact compiles what fn ran, once the connection is free again. Every

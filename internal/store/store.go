@@ -14,6 +14,7 @@ import (
 // Store is an open database. It is safe for concurrent use; several processes
 // may have the same one open.
 type Store struct {
+	name   string
 	engine engine
 	reader *Reader
 	writer *sql.DB       // of SQLite
@@ -44,6 +45,9 @@ func Open(ctx context.Context, data string, opts Options) (*Store, error) {
 	}
 	return openSQLite(ctx, data, opts, sqliteMigrations())
 }
+
+// Name is the path of the database, or its name on its server, for an operator.
+func (s *Store) Name() string { return s.name }
 
 // Close waits for running statements and releases the database. It is
 // idempotent.

@@ -1,0 +1,7 @@
+-- The places in which uploads of jobs wait, or waited, by the mark that each of
+-- them bears; those of jobs wait in the last one.
+CREATE TABLE homes (
+  id    TEXT COLLATE "C" PRIMARY KEY,
+  nth   BIGINT NOT NULL UNIQUE,
+  ready BOOLEAN NOT NULL -- the place bears the mark
+);
