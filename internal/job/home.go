@@ -61,11 +61,16 @@ func (r *Runner) settleIn(ctx context.Context, homes []home, owners []string) er
 	case known >= 0:
 		return r.moveTo(ctx, homes[known].id)
 	case len(owners) > 0:
-		return fmt.Errorf("%w (%s)", ErrForeign, owners[0])
+		return fmt.Errorf("%w (%s)", ErrForeign, named(owners[0]))
 	case len(homes) > 0 && !settled:
 		return r.moveTo(ctx, homes[0].id) // the process that had begun to has ended
 	}
 	return r.moveTo(ctx, rand.Text())
+}
+
+// named says to an operator what a mark is.
+func named(mark string) string {
+	return fmt.Sprintf("an object deepfaked-of-%s in a bucket, an empty file .deepfaked-of-%s in a folder", mark, mark)
 }
 
 // homes lists the places, the present one first.
@@ -122,7 +127,7 @@ func (r *Runner) mayMove(ctx context.Context, h home) error {
 		return fmt.Errorf("see whether uploads wait elsewhere: %w", err)
 	}
 	if stay {
-		return fmt.Errorf("%w (%s)", ErrElsewhere, h.id)
+		return fmt.Errorf("%w (%s)", ErrElsewhere, named(h.id))
 	}
 	return nil
 }
