@@ -67,7 +67,11 @@ func explain(address string, err error) error {
 	case gcerrors.PermissionDenied:
 		return fmt.Errorf("uploads: %s can't be %s with these credentials; give them the right to write, read, list and delete objects: %w", address, doing, err)
 	}
-	return fmt.Errorf("uploads: %s can't be %s: %w", address, doing, err)
+	if errors.Is(err, errStalled) || errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("uploads: %s did not answer within %v; see that it runs and that the address is right: %w", address, checkTime, err)
+	}
+	return fmt.Errorf("uploads: %s can't be %s; see to the address and to the credentials, which come from where the provider's own tools take them "+
+		"(such as AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY): %w", address, doing, err)
 }
 
 // now is the time by the clock of the store.

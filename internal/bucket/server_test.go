@@ -32,7 +32,7 @@ func TestOpenRefuses(t *testing.T) {
 		"no rights":          {server.URL("uploads", buckettest.Guest), []string{"can't be written to with these credentials", "give them the right"}},
 		"no credentials":     {server.URL("uploads", buckettest.Root) + "&anonymous=true", []string{"can't be written to with these credentials"}},
 		"no such profile":    {server.URL("uploads", "stranger"), []string{"can't be opened", "stranger"}},
-		"nobody there":       {"s3://uploads?endpoint=http://" + closed(t) + "&region=x&use_path_style=true&profile=root", []string{"can't be written to", "refused"}},
+		"nobody there":       {"s3://uploads?endpoint=http://" + closed(t) + "&region=x&use_path_style=true&profile=root", []string{"can't be written to", "refused", "see to the address"}},
 		"no region":          {"s3://uploads?profile=root", []string{"can't be written to", "region"}},
 		"no account (Azure)": {"azblob://uploads", []string{"can't be opened", "AccountName"}},
 	} {

@@ -29,7 +29,8 @@ func (m *Metrics) Watch(s Sources) {
 	m.gauge("spool_files", "Uploads on disk in this process's care.", func() float64 { n, _ := s.Spool(); return float64(n) })
 	m.gauge("spool_bytes", "Size of the uploads on disk in this process's care.", func() float64 { _, n := s.Spool(); return float64(n) })
 	m.registry.MustRegister(&jobsWaiting{count: s.Jobs, desc: prometheus.NewDesc(namespace+"_jobs_waiting",
-		"Jobs that wait in the database, for whichever process: the same number from all of them.", nil, nil)},
+		"Jobs that wait in the database, for whichever process: the same number from all of them.", nil, nil),
+		away: prometheus.NewDesc(namespace+"_database_away", "1 while the database does not answer.", nil, nil)},
 		&provider{name: s.Provider, desc: prometheus.NewDesc(namespace+"_provider_info",
 			"1 for the execution provider in use.", []string{"provider"}, nil)})
 }
@@ -37,14 +38,14 @@ func (m *Metrics) Watch(s Sources) {
 // askFor bounds the question to the database.
 const askFor = 2 * time.Second
 
-// jobsWaiting asks the database each time, which may fail.
+// jobsWaiting asks the database each time, which may fail: then it tells that alone.
 type jobsWaiting struct {
-	count func(context.Context) (int, error)
-	desc  *prometheus.Desc
+	count      func(context.Context) (int, error)
+	desc, away *prometheus.Desc
 }
 
 // Describe implements prometheus.Collector.
-func (j *jobsWaiting) Describe(ch chan<- *prometheus.Desc) { ch <- j.desc }
+func (j *jobsWaiting) Describe(ch chan<- *prometheus.Desc) { ch <- j.desc; ch <- j.away }
 
 // Collect implements prometheus.Collector.
 func (j *jobsWaiting) Collect(ch chan<- prometheus.Metric) {
@@ -53,8 +54,10 @@ func (j *jobsWaiting) Collect(ch chan<- prometheus.Metric) {
 	n, err := j.count(ctx)
 	if err != nil {
 		ch <- prometheus.NewInvalidMetric(j.desc, err)
+		ch <- prometheus.MustNewConstMetric(j.away, prometheus.GaugeValue, 1)
 		return
 	}
+	ch <- prometheus.MustNewConstMetric(j.away, prometheus.GaugeValue, 0)
 	ch <- prometheus.MustNewConstMetric(j.desc, prometheus.GaugeValue, float64(n))
 }
 

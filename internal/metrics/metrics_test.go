@@ -70,7 +70,7 @@ func TestFigures(t *testing.T) {
 		`deepfaked_job_wait_seconds_sum 1`,
 		`deepfaked_quota_events_total{event="reserved"} 0`,
 		`deepfaked_redis_away{counts="account"} 1`,
-		`deepfaked_ready 1`, `deepfaked_rows_waiting 3`, `deepfaked_jobs_waiting 7`,
+		`deepfaked_ready 1`, `deepfaked_rows_waiting 3`, `deepfaked_jobs_waiting 7`, `deepfaked_database_away 0`,
 		`deepfaked_spool_files 4`, `deepfaked_spool_bytes 5`, `deepfaked_provider_info{provider="cpu"} 1`,
 	} {
 		assert.Contains(t, text, line+"\n")
@@ -100,11 +100,13 @@ func TestLint(t *testing.T) {
 	}
 }
 
-// A database that does not answer costs one figure, not all of them.
+// A database that does not answer costs one figure, not all of them, and shows in another: nothing
+// to raise an alarm by had told of it.
 func TestWithoutTheDatabase(t *testing.T) {
 	t.Parallel()
 	text := scrape(watched(func(context.Context) (int, error) { return 0, errors.New("the database is away") }))
 	assert.NotContains(t, text, "deepfaked_jobs_waiting")
+	assert.Contains(t, text, "deepfaked_database_away 1\n")
 	assert.Contains(t, text, "deepfaked_rows_waiting 3\n")
 }
 

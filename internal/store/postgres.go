@@ -83,6 +83,8 @@ func unreachable(c *pgxpool.Config, err error) error {
 		return fmt.Errorf("the database %s can't be reached: see that it runs and that --database names it: %w", placeOf(c), err)
 	case refused.Code == "28P01" || refused.Code == "28000":
 		return fmt.Errorf("the database %s does not let the user %s in: see to user and password in --database: %w", placeOf(c), c.ConnConfig.User, err)
+	case refused.Code == "53300":
+		return fmt.Errorf("the database %s has no connection left: raise its max_connections, or set pool_max_conns in --database (%d for this process): %w", placeOf(c), c.MaxConns, err)
 	case refused.Code == "3D000":
 		return fmt.Errorf("there is no database %s: create it, or name another one with --database: %w", placeOf(c), err)
 	}
@@ -131,12 +133,21 @@ func (e *postgresEngine) once(ctx context.Context, unsynced bool, fn func(*Tx) e
 // migratePostgres brings the schema forward under a lock that excludes others
 // who would.
 func migratePostgres(ctx context.Context, db *sql.DB, history []migration) error {
+	if current(ctx, db, history) {
+		return nil // nobody who changes it, for however long, is waited for
+	}
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
 		return fmt.Errorf("lock the schema: %w", err)
 	}
 	defer func() { _ = tx.Rollback() }()
+	if _, err := tx.ExecContext(ctx, "SET LOCAL lock_timeout = '1min'"); err != nil {
+		return fmt.Errorf("bound the wait for the schema: %w", err)
+	}
 	if _, err := tx.ExecContext(ctx, "SELECT pg_advisory_xact_lock($1)", lockKey("schema")); err != nil {
+		return fmt.Errorf("another process has been changing the schema for a minute, or holds its lock; start again once it is done: %w", err)
+	}
+	if _, err := tx.ExecContext(ctx, "SET LOCAL lock_timeout = 0"); err != nil {
 		return fmt.Errorf("lock the schema: %w", err)
 	}
 	// Even IF NOT EXISTS takes the right to create, which a role that only uses the tables need not have.
@@ -148,6 +159,14 @@ func migratePostgres(ctx context.Context, db *sql.DB, history []migration) error
 		return err
 	}
 	return tx.Commit()
+}
+
+// current says whether the schema is the one that history ends with. What can't be read, as
+// where there is none, is not.
+func current(ctx context.Context, db *sql.DB, history []migration) bool {
+	version := 0
+	err := db.QueryRowContext(ctx, `SELECT max(version) FROM migrations`).Scan(&version)
+	return err == nil && version == len(history)
 }
 
 // lockKey is the number of an advisory lock.

@@ -62,6 +62,20 @@ func TestRoleThatMayNotCreate(t *testing.T) {
 	assert.ErrorContains(t, err, "permission denied for schema public")
 }
 
+// Each start, and each use of keys, waited without a word for whoever held the schema's lock,
+// though there was nothing to change.
+func TestAPresentSchemaIsNotWaitedFor(t *testing.T) {
+	t.Parallel()
+	b := onPostgres(t)
+	s := b.open(t)
+	held, err := s.pool.Begin(t.Context())
+	require.NoError(t, err)
+	defer func() { _ = held.Rollback(context.Background()) }()
+	_, err = held.Exec(t.Context(), "SELECT pg_advisory_xact_lock($1)", lockKey("schema"))
+	require.NoError(t, err)
+	b.open(t)
+}
+
 // Two transactions that wait for each other: one is run again, and both are done. On
 // a busy machine the one that is run again can be the quicker to lock its first row,
 // before the other has woken up: then they meet once more, which is no mistake.
