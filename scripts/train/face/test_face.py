@@ -62,13 +62,14 @@ class Chosen(unittest.TestCase):
     """What is used, and what is kept apart."""
 
     def test_repositories_with_fakes_are_used(self):
-        """Genuine faces beside manipulated ones always are, those of other repositories where a hash says so."""
-        items = [face(), face("face_fake"), face(repository="b"), face(repository="e"), face("fake", "c")]
-        self.assertEqual({"a", "b", "c"}, data.chosen(items))
+        """Genuine faces beside manipulated ones always are, and what was gathered for its faces; those of other repositories where a hash says so."""
+        items = [face("real"), face("face_fake"), face("real", "b"), face("real", "e"), face("fake", "c"), face(repository="g")]
+        self.assertEqual({"a", "b", "c", "g"}, data.chosen(items))
 
     def test_families(self):
         """Versions of a method are one; genuine faces are of their repository."""
-        names = {"FF++ (method not named)": "ff", "ff-deepfakes/neuraltextures": "ff", "hallo3": "hallo", "EMO": "emo", "emoportraits": "emoportraits"}
+        names = {"FF++ (method not named)": "ff", "ff-deepfakes/neuraltextures": "ff", "hallo3": "hallo", "EMO": "emo", "emoportraits": "emoportraits",
+                 "first-order-model": "fomm", "gram-hd": "gram"}
         for name, method in names.items():
             self.assertEqual(data.family(face("face_fake", generator=name)), method)
         self.assertEqual(data.family(face(generator="FFHQ")), "a")
