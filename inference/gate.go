@@ -11,13 +11,12 @@ import (
 // long others wait for that. Frames of a decoded file take memory, so files wait
 // here, undecoded. It is safe for concurrent use.
 type gate struct {
-	opts       DetectorOptions
-	mu         sync.Mutex
-	turns      *turns // of the files that wait, in two queues
-	lines      [2]line
-	running    int // places taken
-	background int // of those, by jobs
-	costs      costs
+	opts    DetectorOptions
+	mu      sync.Mutex
+	turns   *turns // of the files that wait, in two queues
+	lines   [2]line
+	running int // places taken
+	costs   costs
 }
 
 // The two queues.
@@ -30,7 +29,7 @@ const (
 type line struct {
 	waiting int           // interactive files
 	empty   time.Time     // when none waited last
-	running int           // places taken
+	running [2]int        // places taken, by priority
 	inside  time.Duration // predicted cost of all that run
 }
 
@@ -63,7 +62,7 @@ func (g *gate) enter(ctx context.Context, req Request) (leave func(judged bool),
 	asked := time.Now()
 	v := &visit{class: classOf(req), turn: make(chan struct{})}
 	v.places = min(v.class.places(), g.opts.Parallel)
-	v.entry = entry{payer: payer{req.Account, req.Priority}, queue: quick, visit: v, rows: 1}
+	v.entry = entry{payer: payer{req.Account, req.Priority}, visit: v, rows: 1}
 	if err := g.queue(ctx, v); err != nil {
 		return nil, err
 	}
@@ -95,9 +94,7 @@ func (g *gate) queue(ctx context.Context, v *visit) error {
 	defer g.mu.Unlock()
 	now := time.Now()
 	took := max(g.costs.of(v.class), 1)
-	if near, known := g.costs.near(v.class); near > briefly || !known && (v.class.places() > 1 || v.entry.payer.priority == Background) {
-		v.entry.queue = long
-	}
+	v.entry.queue = g.lineOf(v)
 	v.entry.cost, v.entry.since = took*time.Duration(v.places), now
 	v.entry.deadline = now.Add(math.MaxInt64 / 2)
 	if deadline, ok := ctx.Deadline(); ok {
@@ -109,9 +106,19 @@ func (g *gate) queue(ctx context.Context, v *visit) error {
 		}
 		g.lines[v.entry.queue].waiting++
 	}
+	g.turns.resume(v.entry.payer, v.entry.queue)
 	g.turns.add(&v.entry)
 	g.dispatch(now)
 	return nil
+}
+
+// lineOf is the line of a file. Of what has not been seen before, films and jobs may take long.
+func (g *gate) lineOf(v *visit) int {
+	near, known := g.costs.near(v.class)
+	if near > briefly || !known && (v.class.places() > 1 || v.entry.payer.priority == Background) {
+		return long
+	}
+	return quick
 }
 
 // doubt is what part of a predicted time a file may take longer. Those let in
@@ -126,14 +133,14 @@ func (g *gate) refuse(v *visit, took time.Duration, now time.Time) error {
 	l := &g.lines[v.entry.queue]
 	if l.waiting == 0 {
 		l.empty = now
-		if g.may(&v.entry) && g.room(v) {
+		if g.may(v) && g.room(v) {
 			return nil
 		}
 	}
 	wait := g.predict(v, now)
 	end := wait + took
 	hopeless := now.Add(end + end/doubt).After(v.entry.deadline)
-	if hopeless || wait > g.patience(v, now) || g.lines[long].waiting+g.lines[quick].waiting >= g.opts.Waiting {
+	if hopeless || wait > g.patience(v, now) || l.waiting >= g.opts.Waiting {
 		return &SaturatedError{RetryAfter: max(wait, time.Second)}
 	}
 	return nil
@@ -144,33 +151,38 @@ func (g *gate) refuse(v *visit, took time.Duration, now time.Time) error {
 // nobody: it would only make everybody late. Among long videos, that is as long
 // as one of them takes.
 func (g *gate) patience(v *visit, now time.Time) time.Duration {
-	inside, places := g.before(v)
-	standing := max(g.opts.Wait, inside/places)
-	if now.Sub(g.lines[v.entry.queue].empty) > standing {
+	l := &g.lines[v.entry.queue]
+	standing := max(g.opts.Wait, l.inside/g.places(v))
+	if now.Sub(l.empty) > standing {
 		return min(standing, g.opts.Burst)
 	}
 	return g.opts.Burst
 }
 
-// predict is how long v would wait: for the half of what runs, and for all that
-// waits and goes before it.
+// predict is how long v would wait: for the half of what runs of its line, and for all
+// that waits and goes before it.
 func (g *gate) predict(v *visit, now time.Time) time.Duration {
-	inside, places := g.before(v)
-	queue := every
-	if v.entry.queue == quick {
-		queue = quick
-	}
-	return (inside/2 + g.turns.ahead(&v.entry, queue, now)) / places
+	l := &g.lines[v.entry.queue]
+	return (l.inside/2 + g.turns.ahead(&v.entry, v.entry.queue, now)) / g.places(v)
 }
 
-// before is the predicted cost of what runs where v is to run, and in how many places:
-// quick files go by those that long ones leave.
-func (g *gate) before(v *visit) (inside, places time.Duration) {
-	left := g.opts.Parallel - g.lines[long].running
-	if v.entry.queue == long || left == 0 {
-		return g.lines[quick].inside + g.lines[long].inside, time.Duration(g.opts.Parallel)
+// places is by how many places files like v go: quick ones by those that long ones leave,
+// long ones by as many as they may have and can fill.
+func (g *gate) places(v *visit) time.Duration {
+	n := g.most() - g.most()%v.places
+	if v.entry.queue == quick {
+		n = g.opts.Parallel - g.held()
 	}
-	return g.lines[quick].inside, time.Duration(left)
+	return time.Duration(max(n, 1))
+}
+
+// most is how many places long files may have: they leave a quarter to quick ones.
+func (g *gate) most() int { return g.opts.Parallel - g.opts.Parallel/4 }
+
+// held is how many they have.
+func (g *gate) held() int {
+	running := g.lines[long].running
+	return running[Interactive] + running[Background]
 }
 
 // room says whether there are places for v.
@@ -208,27 +220,31 @@ func (g *gate) dispatch(now time.Time) {
 func (g *gate) next(now time.Time) (next *entry) {
 	for queue := range g.lines {
 		e := g.turns.first(queue, now, true)
-		if e != nil && e.payer.priority == Background && !g.may(e) {
+		if e != nil && e.payer.priority == Background && !g.may(e.visit) {
 			e = g.turns.first(queue, now, false)
 		}
-		if e != nil && g.may(e) && (next == nil || g.turns.precedes(e, next, now)) {
+		if e != nil && g.may(e.visit) && (next == nil || g.turns.precedes(e, next, now)) {
 			next = e
 		}
 	}
 	return next
 }
 
-// may says whether there may be one more like e: long files leave a quarter of the places
-// to quick ones, and those of jobs half to people, who would wait for the end of a film
-// otherwise. A file that needs more than that runs as the only one.
-func (g *gate) may(e *entry) bool {
-	if e.queue == quick {
-		return true
-	}
-	most := g.opts.Parallel - g.opts.Parallel/4
+// may says whether there may be one more like v. Long files leave a quarter of the places to
+// quick ones, and those of jobs half to people, who would wait for the end of a film
+// otherwise; so would the only one of a person where jobs have the rest of what long files
+// may have. A file that needs more than that runs as the only one.
+func (g *gate) may(v *visit) bool {
 	running := g.lines[long].running
-	return (running == 0 || running+e.visit.places <= most) &&
-		(e.payer.priority != Background || g.background == 0 || g.background+e.visit.places <= g.opts.Parallel/2)
+	switch {
+	case v.entry.queue == quick:
+		return true
+	case running[v.entry.payer.priority] == 0 && v.entry.payer.priority == Interactive:
+		return true
+	case v.entry.payer.priority == Background && running[Background] > 0 && running[Background]+v.places > g.opts.Parallel/2:
+		return false
+	}
+	return g.held() == 0 || g.held()+v.places <= g.most()
 }
 
 // isLate says whether a file that has waited would be done after its deadline. The
@@ -257,11 +273,9 @@ func (g *gate) drop(e *entry) {
 func (g *gate) count(v *visit, n int) {
 	l := &g.lines[v.entry.queue]
 	g.running += n * v.places
-	l.running += n * v.places
+	l.running[v.entry.payer.priority] += n * v.places
 	l.inside += time.Duration(n) * v.entry.cost
-	if v.entry.payer.priority == Background {
-		g.background += n * v.places
-	} else if n > 0 {
+	if v.entry.payer.priority == Interactive && n > 0 {
 		l.waiting--
 	}
 }

@@ -25,7 +25,7 @@ func newTestGate(parallel int, edit func(*DetectorOptions)) *gate {
 // idle says whether nothing runs or waits in either line.
 func (g *gate) idle() bool {
 	for _, l := range g.lines {
-		if l.waiting != 0 || l.running != 0 || l.inside != 0 {
+		if l.waiting != 0 || l.running != [2]int{} || l.inside != 0 {
 			return false
 		}
 	}
@@ -280,6 +280,143 @@ func TestFilmsLeaveRoomForPictures(t *testing.T) {
 		if films != 5 || !v.idle() {
 			t.Errorf("%d films were judged of 5; in the end %+v", films, v.lines)
 		}
+	})
+}
+
+// What may not be let in beside others is not kept out by those whom it does not concern: the film
+// of a job waited for as long as jobs with pictures came, and where there are four places the film of a person
+// for that of a job to end.
+func TestFilmsAreLetInBesidePictures(t *testing.T) {
+	t.Parallel()
+	film, picture := uploaded("\x00\x00\x00\x18ftypisom"), uploaded("\xff\xd8\xff\xe0")
+	const filmTakes, pictureTakes = 4 * time.Second, 100 * time.Millisecond
+	for name, c := range map[string]struct {
+		parallel int
+		runs     Request // all the time
+		takes    time.Duration
+		comes    Request
+	}{
+		"a job's film, pictures of jobs": {
+			8, Request{Account: "a", Priority: Background, File: picture}, pictureTakes, Request{Account: "b", Priority: Background, File: film},
+		},
+		"a person's film, a job's": {
+			4, Request{Account: "a", Priority: Background, File: film}, time.Hour, Request{Account: "b", File: film},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				v := &visits{gate: newTestGate(c.parallel, nil)}
+				v.costs.observe(classOf(Request{File: film}), filmTakes)
+				v.costs.observe(classOf(Request{File: picture}), pictureTakes)
+				ctx, cancel := context.WithCancel(t.Context())
+				for range c.parallel - 1 {
+					v.Go(func() {
+						for ctx.Err() == nil {
+							leave, err := v.enter(ctx, c.runs)
+							if err != nil {
+								return
+							}
+							select {
+							case <-time.After(c.takes):
+							case <-ctx.Done():
+							}
+							leave(false)
+							<-time.After(pictureTakes / 5)
+						}
+					})
+				}
+				<-time.After(time.Second)
+				start, in := time.Now(), false
+				later, end := context.WithTimeout(ctx, time.Minute)
+				defer end()
+				if leave, err := v.enter(later, c.comes); err == nil {
+					in = true
+					leave(true)
+				}
+				cancel()
+				if took := time.Since(start); !in || took > 11*time.Second { // a job has people before it for ten
+					t.Errorf("let in: %v, after %v", in, took)
+				}
+				v.Wait()
+			})
+		})
+	}
+}
+
+// An account whose film waited for others to end had its pictures go before everybody's then, for as
+// long as others had been served meanwhile: a hundred of them, before the one of another.
+func TestWaitingForFilmsIsNoCreditForPictures(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		v := &visits{gate: newTestGate(8, func(o *DetectorOptions) { o.Burst = time.Hour; o.Wait = time.Hour })}
+		film, picture := uploaded("\x00\x00\x00\x18ftypisom"), uploaded("\xff\xd8\xff\xe0")
+		const filmTakes, pictureTakes = 20 * time.Second, 100 * time.Millisecond
+		v.costs.observe(classOf(Request{File: film}), filmTakes)
+		v.costs.observe(classOf(Request{File: picture}), pictureTakes)
+		ignore := func(_ time.Duration, err error) {
+			if err != nil {
+				t.Error(err)
+			}
+		}
+		for range 3 {
+			v.pass(t.Context(), Request{Account: "a", File: film}, filmTakes, ignore)
+			synctest.Wait()
+		}
+		v.pass(t.Context(), Request{Account: "c", File: film}, filmTakes, ignore)
+		for range 100 {
+			v.pass(t.Context(), Request{Account: "b", File: picture}, pictureTakes, ignore)
+			<-time.After(pictureTakes)
+		}
+		for range 100 {
+			v.pass(t.Context(), Request{Account: "c", File: picture}, pictureTakes, ignore)
+		}
+		synctest.Wait()
+		v.pass(t.Context(), Request{Account: "b", File: picture}, pictureTakes, func(took time.Duration, err error) {
+			if err != nil || took > 5*pictureTakes {
+				t.Errorf("the picture of another waited for %v, %v", took, err)
+			}
+		})
+		v.Wait()
+	})
+}
+
+// Who waits is told what its own line takes: films were let in as if they had all places.
+func TestLinesArePredictedApart(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		v := &visits{gate: newTestGate(8, func(o *DetectorOptions) { o.Burst = time.Hour; o.Wait = time.Hour })}
+		film, picture := Request{Account: "a", File: uploaded("\x00\x00\x00\x18ftypisom")}, Request{Account: "b", File: uploaded("\xff\xd8\xff\xe0")}
+		const filmTakes, pictureTakes = 8 * time.Second, 100 * time.Millisecond
+		v.costs.observe(classOf(film), filmTakes)
+		v.costs.observe(classOf(picture), pictureTakes)
+		ignore := func(_ time.Duration, err error) {
+			if err != nil {
+				t.Error(err)
+			}
+		}
+		for range 6 { // three run, three wait for eight seconds
+			v.pass(t.Context(), film, filmTakes, ignore)
+		}
+		for range 6 { // two run, four wait for a tenth of a second and for two
+			v.pass(t.Context(), picture, pictureTakes, ignore)
+		}
+		synctest.Wait()
+		for _, c := range []struct {
+			req  Request
+			want time.Duration
+		}{{film, 12 * time.Second}, {picture, 250 * time.Millisecond}} {
+			g := v.gate
+			g.mu.Lock()
+			w := &visit{class: classOf(c.req), places: classOf(c.req).places()}
+			w.entry = entry{payer: payer{c.req.Account, Interactive}, visit: w, rows: 1, cost: g.costs.of(w.class) * time.Duration(w.places), queue: g.lineOf(w)}
+			wait := g.predict(w, time.Now())
+			g.mu.Unlock()
+			if wait < c.want*3/4 || wait > c.want*5/4 {
+				t.Errorf("%v predicted, want about %v", wait, c.want)
+			}
+		}
+		v.Wait()
 	})
 }
 

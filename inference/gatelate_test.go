@@ -46,7 +46,7 @@ func TestGateWhenProcessorsBecomeSlow(t *testing.T) {
 		if float64(good) < .9*can || float64(broken) > .1*can {
 			t.Errorf("%d of %.0f that can be done are, %d are broken off", good, can, broken)
 		}
-		if v.running != 0 || v.background != 0 || !v.idle() {
+		if v.running != 0 || !v.idle() {
 			t.Errorf("in the end %d places are taken: %+v", v.running, v.lines)
 		}
 	})
@@ -89,8 +89,8 @@ func TestGateTurnsAwayWhatHasWaitedInVain(t *testing.T) {
 			t.Error("a picture has slipped past a film")
 		}
 		var saturated *SaturatedError
-		if err := <-told; !errors.As(err, &saturated) || saturated.RetryAfter != (2*filmTakes/2+pictureTakes)/3 {
-			t.Errorf("the film: %v, want a SaturatedError with a wait of 3s", err)
+		if err := <-told; !errors.As(err, &saturated) || saturated.RetryAfter != (2*filmTakes/2+pictureTakes)/2 {
+			t.Errorf("the film: %v, want a SaturatedError with a wait of 4.5s", err)
 		}
 		(<-behind)(true)
 		leave(true)

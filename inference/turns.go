@@ -230,6 +230,15 @@ func (t *turns) others(p payer) bool {
 	return n > 0
 }
 
+// resume is for queues of which now one and now the other goes on: what p could have been
+// served in one while it waited in vain in another is no credit when it comes to that one.
+func (t *turns) resume(p payer, queue int) {
+	if f := t.flows[p]; f != nil && f.lanes[queue].head == nil && f.tag < t.virtual {
+		f.tag = t.virtual
+		t.fix(f)
+	}
+}
+
 // every stands for all queues together.
 const every = -1
 

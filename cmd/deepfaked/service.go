@@ -189,7 +189,7 @@ func jobOptions(cfg config.Config) job.Options {
 	opts := job.DefaultOptions()
 	opts.Workers, opts.Queue = cfg.Jobs.Workers, cfg.Jobs.Queue
 	opts.Attempts, opts.Deadline = cfg.Jobs.Attempts, cfg.Jobs.Deadline
-	opts.Shared = cfg.Uploads != ownFolder
+	opts.Shared, opts.Adopt = cfg.Uploads != ownFolder, cfg.Adopt
 	return opts
 }
 

@@ -36,6 +36,7 @@ type Config struct {
 	Drain       time.Duration     `yaml:"drain"`           // for what runs when the service is told to stop
 	Proxies     []string          `yaml:"trusted_proxies"` // addresses or CIDR networks whose X-Forwarded-For is believed
 	KeepUploads bool              `yaml:"keep_uploads"`    // keeps uploads in the data folder after their analysis
+	Adopt       bool              `yaml:"-"`               // takes the place of uploads whatever waits elsewhere; for one start, so not in a file
 }
 
 // Inference sizes the pool of ONNX Runtime sessions.
@@ -119,7 +120,7 @@ func Default() Config {
 			Size: 100 * MiB, Form: MiB, IdleTimeout: 30 * time.Second, MinimumRate: 32 * KiB,
 			Parallel: 64, ParallelPerAccount: 16, Spool: 16 * GiB,
 		},
-		Jobs:      Jobs{Workers: 4 * runtime.GOMAXPROCS(0), Queue: 256, Attempts: 3, Deadline: 10 * time.Minute},
+		Jobs:      Jobs{Workers: min(4*runtime.GOMAXPROCS(0), 1024), Queue: 256, Attempts: 3, Deadline: 10 * time.Minute},
 		Plans:     Plans{Free: plans[0], Starter: plans[1], Pro: plans[2]},
 		Anonymous: Anonymous{RequestsPerMinute: 60},
 		Retention: Retention{Results: 30 * 24 * time.Hour, Interval: time.Hour},

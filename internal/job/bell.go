@@ -24,27 +24,34 @@ func (d *driver) GetListener(*riverdriver.GetListenenerParams) riverdriver.Liste
 // SupportsListenNotify is false so that nothing is written for listeners.
 func (d *driver) SupportsListenNotify() bool { return false }
 
-// bell tells River's client of jobs that have been committed. A missed ring costs
-// a second: the client also looks by itself.
-type bell chan struct{}
+// bell tells River's client of jobs that have been committed, in either queue. A missed
+// ring costs a second: the client also looks by itself.
+type bell struct{ others, films chan struct{} }
 
-func newBell() bell { return make(bell, 1) }
+func newBell() bell { return bell{make(chan struct{}, 1), make(chan struct{}, 1)} }
 
-func (b bell) ring() {
+func (b bell) ring(queue string) {
+	rung := b.others
+	if queue == films {
+		rung = b.films
+	}
 	select {
-	case b <- struct{}{}:
+	case rung <- struct{}{}:
 	default: // it is still ringing
 	}
 }
 
 // WaitForNotification implements riverdriver.Listener.
 func (b bell) WaitForNotification(ctx context.Context) (*riverdriver.Notification, error) {
+	queue := river.QueueDefault
 	select {
-	case <-b:
-		return &riverdriver.Notification{Topic: "river_insert", Payload: fmt.Sprintf(`{"queue": %q}`, river.QueueDefault)}, nil
+	case <-b.others:
+	case <-b.films:
+		queue = films
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
+	return &riverdriver.Notification{Topic: "river_insert", Payload: fmt.Sprintf(`{"queue": %q}`, queue)}, nil
 }
 
 // The rest of riverdriver.Listener is about a connection that a bell has not.

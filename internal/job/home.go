@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 
+	"deepfaked/internal/spool"
 	"deepfaked/internal/store"
 )
 
@@ -18,7 +19,7 @@ import (
 // ErrElsewhere says that the uploads of the database's jobs wait in another place.
 var ErrElsewhere = errors.New("the uploads of this database's jobs wait in another place: give all its processes the same --uploads; " +
 	"to move to this place, let the jobs that wait be run in the old one, stop all processes, and start again after half a minute; " +
-	"if the old one is gone, give this one its mark")
+	"if the old one is gone, --adopt-uploads takes this one, and the jobs whose uploads were there fail")
 
 // ErrForeign says that a place is another database's.
 var ErrForeign = errors.New("the uploads of another database wait there, and each would remove the other's: choose a place of its own, " +
@@ -31,41 +32,54 @@ type home struct {
 }
 
 // findHome sees that the uploads are where those of the database wait, or makes that their place where
-// none wait yet, or none any more, and nobody else could park some elsewhere.
+// none wait yet, or none any more, and nobody else could park some elsewhere. The data folder of the one
+// process that has SQLite needs no mark until its uploads have waited elsewhere.
 func (r *Runner) findHome(ctx context.Context) error {
+	homes, owners, err := r.marks(ctx)
+	if err != nil || atHome(homes, owners) || len(homes) == 0 && !r.shared() {
+		return err
+	}
 	return r.deps.Store.Alone(ctx, "uploads", func() error {
-		homes, err := r.homes(ctx)
-		if err != nil {
-			return fmt.Errorf("read where uploads wait: %w", err)
-		}
-		owners, err := r.deps.Uploads.Owners(ctx)
-		if err != nil {
+		homes, owners, err := r.marks(ctx)
+		if err != nil || atHome(homes, owners) {
 			return err
 		}
 		return r.settleIn(ctx, homes, owners)
 	})
 }
 
-// settleIn compares the marks that the database knows with those that the place bears.
+// marks are those that the database knows and those that the place bears.
+func (r *Runner) marks(ctx context.Context) (homes []home, owners []string, err error) {
+	if homes, err = r.homes(ctx); err != nil {
+		return nil, nil, fmt.Errorf("read where uploads wait: %w", err)
+	}
+	owners, err = r.deps.Uploads.Owners(ctx)
+	return homes, owners, err
+}
+
+// atHome says whether the place bears the mark of the present one.
+func atHome(homes []home, owners []string) bool {
+	return len(homes) > 0 && homes[0].ready && slices.Contains(owners, homes[0].id)
+}
+
+// settleIn makes the place the present one, if it may be.
 func (r *Runner) settleIn(ctx context.Context, homes []home, owners []string) error {
 	known := slices.IndexFunc(homes, func(h home) bool { return slices.Contains(owners, h.id) })
-	settled := len(homes) > 0 && homes[0].ready
-	if settled && known != 0 {
-		if err := r.mayMove(ctx, homes[0]); err != nil {
-			return err
-		}
+	if known == 0 {
+		return r.moveTo(ctx, homes, homes[0].id) // the process that had begun to has ended
 	}
+	here, err := r.mayMove(ctx, homes)
 	switch {
-	case settled && known == 0:
-		return nil
-	case known >= 0:
-		return r.moveTo(ctx, homes[known].id)
+	case err != nil:
+		return err
+	case here && len(homes) > 0:
+		return r.moveTo(ctx, homes, homes[0].id) // it has lost its mark
+	case known > 0:
+		return r.moveTo(ctx, homes, homes[known].id)
 	case len(owners) > 0:
 		return fmt.Errorf("%w (%s)", ErrForeign, named(owners[0]))
-	case len(homes) > 0 && !settled:
-		return r.moveTo(ctx, homes[0].id) // the process that had begun to has ended
 	}
-	return r.moveTo(ctx, rand.Text())
+	return r.moveTo(ctx, homes, rand.Text())
 }
 
 // named says to an operator what a mark is.
@@ -92,12 +106,21 @@ func (r *Runner) homes(ctx context.Context) (homes []home, err error) {
 
 // moveTo makes the place that bears the mark, or will, the present one. A process that
 // ends in between leaves no mark that the database does not know.
-func (r *Runner) moveTo(ctx context.Context, id string) error {
+func (r *Runner) moveTo(ctx context.Context, homes []home, id string) error {
 	if err := r.note(ctx, home{id, false}); err != nil {
 		return err
 	}
 	if err := r.deps.Uploads.Own(ctx, id); err != nil {
 		return err
+	}
+	owners, err := r.deps.Uploads.Owners(ctx)
+	if err != nil {
+		return err
+	}
+	for _, o := range owners { // another database may have come at the same moment
+		if o != id && !slices.ContainsFunc(homes, func(h home) bool { return h.id == o }) {
+			return fmt.Errorf("%w (%s)", ErrForeign, named(o))
+		}
 	}
 	return r.note(ctx, home{id, true})
 }
@@ -116,18 +139,37 @@ func (r *Runner) note(ctx context.Context, h home) error {
 	return nil
 }
 
-// mayMove says whether uploads may wait elsewhere than at h from now on: none wait, and
-// nobody else is at work who would go on parking them there.
-func (r *Runner) mayMove(ctx context.Context, h home) error {
-	stay := false
-	err := r.deps.Store.Reader().QueryRowContext(ctx, `
-		SELECT EXISTS (SELECT 1 FROM river_job WHERE state IN `+unfinished+`)
-		  OR EXISTS (SELECT 1 FROM (`+r.deps.Store.AtWork()+`) AS others WHERE id <> $1)`, r.deps.Process.ID()).Scan(&stay)
+// mayMove says whether uploads may wait here from now on: those of jobs that wait are here, or
+// none wait, and nobody else is at work who would go on parking them where they waited.
+func (r *Runner) mayMove(ctx context.Context, homes []home) (here bool, err error) {
+	ids, err := r.wanted(ctx)
 	if err != nil {
-		return fmt.Errorf("see whether uploads wait elsewhere: %w", err)
+		return false, err
 	}
-	if stay {
-		return fmt.Errorf("%w (%s)", ErrElsewhere, named(h.id))
+	parked, err := r.deps.Uploads.Parked(ctx)
+	if err != nil {
+		return false, err
 	}
-	return nil
+	here = slices.ContainsFunc(parked, func(p spool.Parked) bool { return slices.Contains(ids, p.Name) })
+	others, err := r.others(ctx)
+	settled := len(homes) > 0 && homes[0].ready
+	switch {
+	case err != nil || here || r.opts.Adopt:
+		return here, err
+	case settled && (len(ids) > 0 || others):
+		return false, fmt.Errorf("%w (%s)", ErrElsewhere, named(homes[0].id))
+	case len(ids) > 0:
+		return false, ErrElsewhere
+	}
+	return false, nil
+}
+
+// others says whether other processes are at work on the database.
+func (r *Runner) others(ctx context.Context) (yes bool, err error) {
+	err = r.deps.Store.Reader().QueryRowContext(ctx,
+		`SELECT EXISTS (SELECT 1 FROM (`+r.deps.Store.AtWork()+`) AS others WHERE id <> $1)`, r.deps.Process.ID()).Scan(&yes)
+	if err != nil {
+		return false, fmt.Errorf("see who is at work: %w", err)
+	}
+	return yes, nil
 }

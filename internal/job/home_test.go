@@ -1,6 +1,7 @@
 package job
 
 import (
+	"os"
 	"path/filepath"
 	"testing"
 
@@ -12,15 +13,26 @@ import (
 
 // open makes a runner whose uploads wait in a folder of that name, which is new where
 // it was not used before.
-func (f *fixture) open(folder string) error {
+func (f *fixture) open(folder string, edit ...func(*Options)) error {
 	f.t.Helper()
 	park, err := spool.New(spool.Options{Dir: f.t.TempDir(), Park: filepath.Join(f.data, folder)})
 	require.NoError(f.t, err)
-	f.uploads = park
+	f.spool, f.uploads = park, park
 	opts := options(0)
 	opts.Shared = true
+	for _, e := range edit {
+		e(&opts)
+	}
 	f.jobs, err = f.runner(f.t.Context(), good, opts)
 	return err
+}
+
+// marks are the names of the marks that a folder bears.
+func (f *fixture) marks(folder string) []string {
+	f.t.Helper()
+	found, err := filepath.Glob(filepath.Join(f.data, folder, ".deepfaked-of-*"))
+	require.NoError(f.t, err)
+	return found
 }
 
 // A worker whose --uploads was another bucket than the servers' failed all jobs that waited
@@ -49,6 +61,12 @@ func TestUploadsMove(t *testing.T) {
 		f.submit(1)
 		require.ErrorIs(t, f.open("b"), ErrElsewhere, "a job waits")
 		require.NoError(t, f.open("a"))
+		require.Len(t, f.marks("a"), 1)
+		require.NoError(t, os.Remove(f.marks("a")[0]))
+		require.NoError(t, f.open("a"), "what waits is there, with a mark or without")
+		require.Len(t, f.marks("a"), 1)
+		require.NoError(t, f.open("b", func(o *Options) { o.Adopt = true }))
+		require.NoError(t, f.open("b"))
 	})
 }
 
@@ -68,8 +86,9 @@ func TestUploadsOfAnotherDatabase(t *testing.T) {
 	})
 }
 
-// A process that ended before its place bore the mark is not in the way of the next.
-func TestUploadsWhoseMarkIsMissing(t *testing.T) {
+// A process that ended before its place bore the mark, or before it was noted, is not in the
+// way of the next, wherever that is.
+func TestUploadsWhoseMarkWasBegun(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, fresh func(testing.TB) where) {
 		t.Helper()
@@ -77,8 +96,40 @@ func TestUploadsWhoseMarkIsMissing(t *testing.T) {
 		require.NoError(t, f.open("a"))
 		require.NoError(t, f.jobs.note(t.Context(), home{"M", false}))
 		require.NoError(t, f.open("b"))
-		owners, err := f.uploads.Owners(t.Context())
-		require.NoError(t, err)
-		assert.Equal(t, []string{"M"}, owners)
+		require.NoError(t, f.jobs.note(t.Context(), home{"N", false}))
+		require.NoError(t, f.uploads.Own(t.Context(), "N"))
+		require.NoError(t, f.open("c"))
+		assert.NotContains(t, f.marks("c"), filepath.Join(f.data, "c", ".deepfaked-of-N"), "b and c would be one place")
+		require.NoError(t, f.open("b"))
+	})
+}
+
+// A job whose upload was in the data folder failed as lost when the service was started with
+// --uploads, and so did those of a bucket when it was started without.
+func TestUploadsLeaveTheDataFolder(t *testing.T) {
+	t.Parallel()
+	own := func(o *Options) { o.Shared = false }
+	f := enter(t, onSQLite(t))
+	require.NoError(t, f.open("jobs", own))
+	assert.Empty(t, f.marks("jobs"))
+	f.submit(1)
+	require.ErrorIs(t, f.open("b"), ErrElsewhere)
+	require.NoError(t, f.open("jobs", own))
+	f = enter(t, onSQLite(t))
+	require.NoError(t, f.open("b"))
+	f.submit(1)
+	require.ErrorIs(t, f.open("jobs", own), ErrElsewhere)
+}
+
+// Two databases that come to a place at the same moment both marked it, and both went on.
+func TestUploadsThatTwoDatabasesTake(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, fresh func(testing.TB) where) {
+		t.Helper()
+		f := enter(t, fresh(t))
+		require.NoError(t, f.open("a"))
+		require.NoError(t, f.uploads.Own(t.Context(), "THEIRS"))
+		require.NoError(t, f.open("a"), "whose it was before")
+		require.ErrorIs(t, f.jobs.moveTo(t.Context(), nil, "OURS"), ErrForeign)
 	})
 }

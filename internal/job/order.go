@@ -20,11 +20,10 @@ const (
 func (r *Runner) order(ctx context.Context, tx *store.Tx) error {
 	_, err := tx.ExecContext(ctx, `
 		WITH waiting AS (
-		  SELECT id, priority, CASE WHEN scheduled_at > `+r.words.in(-overdue)+` AND
+		  SELECT id, CASE WHEN scheduled_at > `+r.words.in(-overdue)+` AND
 		      row_number() OVER (PARTITION BY args->>'account' ORDER BY scheduled_at, id) > $1 THEN 2 ELSE 1 END AS due
 		  FROM river_job WHERE state = 'available')
-		UPDATE river_job SET priority = (SELECT due FROM waiting WHERE waiting.id = river_job.id)
-		WHERE id IN (SELECT id FROM waiting WHERE due <> priority)`, inFront)
+		UPDATE river_job SET priority = due FROM waiting WHERE waiting.id = river_job.id AND due <> priority`, inFront)
 	return err
 }
 

@@ -50,6 +50,16 @@ func testJobsOfAnAccountGoByAge(t *testing.T, fresh func(testing.TB) where) {
 	his, err := f.place.submit(t.Context(), f.jobs, f.another())
 	require.NoError(t, err)
 	assert.Equal(t, slices.Concat(ids[:4], []string{his}, ids[4:]), f.judgedInTurn(len(ids)+1))
+
+	f = setup(t, fresh(t), good, options(0))
+	ids = f.submit(6)
+	f.goesBehind(ids[5])
+	for _, id := range ids[:4] { // they are gone, and those that were behind them still are
+		f.waits(id, "scheduled", time.Hour)
+	}
+	id, priority := f.submit(1)[0], 0
+	require.NoError(t, f.books.Reader().QueryRowContext(t.Context(), `SELECT priority FROM river_job WHERE args->>'id' = $1`, id).Scan(&priority))
+	assert.Equal(t, 2, priority)
 }
 
 // goesBehind waits until a job has been put behind others.

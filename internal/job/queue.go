@@ -9,6 +9,7 @@ import (
 	"github.com/riverqueue/river/rivertype"
 
 	"deepfaked/inference"
+	"deepfaked/internal/spool"
 	"deepfaked/preprocess"
 )
 
@@ -25,6 +26,24 @@ const cooldown = 10 * time.Millisecond
 // each of its attempts.
 const suspects = "suspects"
 
+// films is River's queue of files that take long: as many of them run as the gate lets in.
+// More would wait there, beside other processes that have nothing to do.
+const films = "films"
+
+// large is the size in bytes of a file that takes long whatever it is.
+const large = 16 << 20
+
+// queueOf is the queue of a file: that of films for what may be one, and for what is large.
+func queueOf(f *spool.File) string {
+	head := make([]byte, preprocess.SniffBytes)
+	n, _ := f.ReadAt(head, 0) // what can't be read has no format
+	format, known := preprocess.Sniff(head[:n])
+	if known && format.Kind() == "" || f.Size() > large {
+		return films
+	}
+	return river.QueueDefault
+}
+
 // detection is what the queue holds of a submission.
 type detection struct {
 	ID          string                `json:"id"`
@@ -34,6 +53,8 @@ type detection struct {
 	Size        int64                 `json:"size,omitempty"` // 0 in jobs of versions that did not say it
 	Declared    preprocess.Kind       `json:"declared,omitempty"`
 	Sensitivity inference.Sensitivity `json:"sensitivity,omitempty"`
+
+	queue string // of River; empty: the one of what is no film
 }
 
 // Kind implements river.JobArgs. It stands in the database: it never changes.
@@ -42,7 +63,7 @@ func (detection) Kind() string { return "detection" }
 func newDetection(t Task) detection {
 	return detection{
 		ID: t.ID, RequestID: t.RequestID, Account: t.Account, SHA256: t.File.SHA256(), Size: t.File.Size(),
-		Declared: t.Declared, Sensitivity: t.Sensitivity,
+		Declared: t.Declared, Sensitivity: t.Sensitivity, queue: queueOf(t.File),
 	}
 }
 
@@ -62,7 +83,9 @@ func (r *Runner) config() *river.Config {
 		Workers:                     workers,
 	}
 	if r.opts.Workers > 0 {
-		c.Queues = map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: r.opts.Workers}, suspects: {MaxWorkers: 1}}
+		c.Queues = map[string]river.QueueConfig{
+			river.QueueDefault: {MaxWorkers: r.opts.Workers}, films: {MaxWorkers: max(1, r.opts.Workers/4)}, suspects: {MaxWorkers: 1},
+		}
 	}
 	return c
 }

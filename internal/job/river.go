@@ -40,7 +40,7 @@ type client[D riverdriver.Driver[T], T any] struct {
 func (c *client[D, T]) insert(ctx context.Context, tx *store.Tx, all []detection) (ids []int64, err error) {
 	jobs := make([]river.InsertManyParams, len(all))
 	for i, d := range all {
-		jobs[i].Args = d
+		jobs[i].Args, jobs[i].InsertOpts = d, &river.InsertOpts{Queue: d.queue}
 	}
 	err = c.within(tx, func(tx T) error {
 		inserted, err := c.InsertManyTx(ctx, tx, jobs)
@@ -91,6 +91,9 @@ func newClient[D riverdriver.Driver[T], T any](d D, c *river.Config, within func
 // Migrate brings the queue's tables in the books' database up to date. New does
 // it, too.
 func Migrate(ctx context.Context, books *store.Store) error {
+	if pool := books.Postgres(); pool != nil && migrated(ctx, riverpgxv5.New(pool)) {
+		return nil // without waiting for who has the lock
+	}
 	err := books.Alone(ctx, "queue", func() error {
 		if pool := books.Postgres(); pool != nil {
 			return migrate(ctx, riverpgxv5.New(pool))
@@ -101,6 +104,16 @@ func Migrate(ctx context.Context, books *store.Store) error {
 		return fmt.Errorf("jobs: make the tables of the queue: %w", err)
 	}
 	return nil
+}
+
+// migrated says whether there is nothing to do.
+func migrated[T any](ctx context.Context, d riverdriver.Driver[T]) bool {
+	migrator, err := rivermigrate.New(d, &rivermigrate.Config{Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		return false
+	}
+	found, err := migrator.Validate(ctx, nil)
+	return err == nil && found.OK
 }
 
 func migrate[T any](ctx context.Context, d riverdriver.Driver[T]) error {

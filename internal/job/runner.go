@@ -82,10 +82,8 @@ func New(ctx context.Context, deps Deps, opts Options) (*Runner, error) {
 	if err := Migrate(ctx, deps.Store); err != nil {
 		return nil, err
 	}
-	if r.shared() {
-		if err := r.findHome(ctx); err != nil {
-			return nil, err
-		}
+	if err := r.findHome(ctx); err != nil {
+		return nil, err
 	}
 	var err error
 	if r.queue, err = openQueue(deps.Store, r.bell, r.config()); err != nil {
@@ -106,12 +104,13 @@ func (r *Runner) Submit(ctx context.Context, a account.Account, s account.Submis
 	if err := r.deps.Uploads.Park(ctx, t.ID, t.File); err != nil {
 		return err
 	}
-	err := r.accepts.Do(ctx, accepted{account.Request{Account: a, Submission: s}, newDetection(t)})
+	job := newDetection(t)
+	err := r.accepts.Do(ctx, accepted{account.Request{Account: a, Submission: s}, job})
 	if err != nil {
 		r.turnedAway.note(a.ID, err)
 		return errors.Join(err, r.discard(ctx, t.ID))
 	}
-	r.bell.ring()
+	r.bell.ring(job.queue)
 	return nil
 }
 

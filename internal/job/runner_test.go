@@ -219,23 +219,30 @@ func testRefusalsCostLittle(t *testing.T, fresh func(testing.TB) where) {
 	f := enter(t, fresh(t))
 	uploads := &parking{Uploads: f.uploads}
 	f.uploads = uploads
-	opts := options(0)
+	opts := options(1)
 	opts.Queue = 2
-	f.start(good, opts)
+	judging, release := make(chan struct{}, 9), make(chan struct{})
+	f.start(func(ctx context.Context, r inference.Request) (inference.Result, error) {
+		judging <- struct{}{}
+		<-release
+		return good(ctx, r)
+	}, opts)
 	ids := f.submit(1)
-	require.Eventually(t, func() bool {
+	<-judging
+	ids = append(ids, f.submit(1)...) // this one waits, and the account may have no more
+	for cheap := false; !cheap; {
 		before := uploads.parked.Load()
 		_, err := f.place.submit(t.Context(), f.jobs, f.account)
 		require.ErrorIs(t, err, ErrShare)
-		return uploads.parked.Load() == before
-	}, time.Minute, time.Millisecond)
-	opts.Workers = 1
-	f.start(good, opts) // beside the other, which learns of it by and by
-	assert.Equal(t, account.Complete, f.ended(ids[0]).State)
-	require.Eventually(t, func() bool {
-		_, err := f.place.submit(t.Context(), f.jobs, f.account)
-		return err == nil
-	}, time.Minute, time.Millisecond)
+		cheap = uploads.parked.Load() == before
+	}
+	f.jobs.turnedAway.note(f.account.ID, ErrShare) // just now, as it were
+	close(release)
+	<-judging
+	assert.NoError(t, f.jobs.turnedAway.refuse(f.account.ID), "one has left the queue")
+	for _, id := range ids {
+		f.ended(id)
+	}
 }
 
 // The times of a job that has ended can be compared by SQLite, or it would never

@@ -49,7 +49,7 @@ func (t *turnedAway) note(account string, err error) {
 	t.by[account] = refusal{err, now.Add(stale)}
 }
 
-// clear is called when a job has left the queue.
+// clear is called when a job begins, and so has left the queue.
 func (t *turnedAway) clear() {
 	t.mu.Lock()
 	defer t.mu.Unlock()

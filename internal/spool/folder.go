@@ -30,7 +30,7 @@ func mark(dir string) (string, error) {
 		return "", fmt.Errorf("spool: list parked uploads: %w", err)
 	}
 	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), marker) {
+		if strings.HasPrefix(e.Name(), marker) && !strings.HasPrefix(e.Name(), owner) {
 			return e.Name(), nil
 		}
 	}

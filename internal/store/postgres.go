@@ -145,7 +145,10 @@ func migratePostgres(ctx context.Context, db *sql.DB, history []migration) error
 		return fmt.Errorf("bound the wait for the schema: %w", err)
 	}
 	if _, err := tx.ExecContext(ctx, "SELECT pg_advisory_xact_lock($1)", lockKey("schema")); err != nil {
-		return fmt.Errorf("another process has been changing the schema for a minute, or holds its lock; start again once it is done: %w", err)
+		if refused, ok := errors.AsType[*pgconn.PgError](err); ok && refused.Code == "55P03" {
+			return fmt.Errorf("another process has been changing the schema for a minute, or holds its lock; start again once it is done: %w", err)
+		}
+		return fmt.Errorf("lock the schema: %w", err)
 	}
 	if _, err := tx.ExecContext(ctx, "SET LOCAL lock_timeout = 0"); err != nil {
 		return fmt.Errorf("lock the schema: %w", err)
@@ -176,6 +179,9 @@ func lockKey(name string) int64 {
 	return int64(h.Sum64()) //nolint:gosec // any number will do
 }
 
+// patience is how long one process waits for another that does what both do one by one.
+const patience = time.Minute
+
 // Alone runs fn while no other process on the same PostgreSQL database does so
 // under the same name. On SQLite the caller holds the folder's Claim, which keeps
 // the others out. Locks are asked for again and again rather than waited for: a
@@ -190,9 +196,12 @@ func (s *Store) Alone(ctx context.Context, name string, fn func() error) error {
 		return fmt.Errorf("lock %s: %w", name, err)
 	}
 	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }() // the lock ends with it
-	for locked := false; !locked; {
+	for deadline, locked := time.Now().Add(patience), false; !locked; {
 		if err := conn.QueryRow(ctx, "SELECT pg_try_advisory_lock($1)", lockKey(name)).Scan(&locked); err != nil {
 			return fmt.Errorf("lock %s: %w", name, err)
+		}
+		if !locked && time.Now().After(deadline) {
+			return fmt.Errorf("another process has been busy with %s of the database for %v; start again once it is done", name, patience)
 		}
 		if !locked {
 			select {

@@ -1,5 +1,5 @@
 -- The places in which uploads of jobs wait, or waited, by the mark that each of
--- them bears; those of jobs wait in the last one.
+-- them bears. The one with the highest nth is the present one.
 CREATE TABLE homes (
   id    TEXT PRIMARY KEY,
   nth   INTEGER NOT NULL UNIQUE,
