@@ -175,6 +175,9 @@ func TestOtherLoads(t *testing.T) {
 				assert.Equal(t, 9, step.Successes)
 			}
 			assert.Contains(t, s.out, "THROUGHPUT")
+			if c.load.Burst > 0 {
+				assert.Regexp(t, `sync +\d\S*( +-){4} +\d`, s.out, "of nine the longest is p90, and all beyond")
+			}
 		})
 	}
 }

@@ -46,7 +46,7 @@ func printSpeed(w io.Writer, steps []step, slo time.Duration) error {
 			l := due.Latency(mode)
 			_, _ = fmt.Fprintf(table, "%s\t%s", begin, mode)
 			for _, percent := range []float64{50, 90, 95, 99, 99.9} {
-				_, _ = fmt.Fprintf(table, "\t%s", people(l.Percentile(percent)))
+				_, _ = fmt.Fprintf(table, "\t%s", tail(l, percent))
 			}
 			_, _ = fmt.Fprintf(table, "\t%s\n", people(l.Max()))
 			begin = "\t\t"
@@ -54,6 +54,14 @@ func printSpeed(w io.Writer, steps []step, slo time.Duration) error {
 	}
 	_, _ = fmt.Fprintln(table)
 	return table.Flush()
+}
+
+// tail is a percentile, or a dash where too few latencies tell it from the longest.
+func tail(l load.Distribution, percent float64) string {
+	if !l.Tells(percent) {
+		return "-"
+	}
+	return people(l.Percentile(percent))
 }
 
 func printFates(w io.Writer, steps []step) error {

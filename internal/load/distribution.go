@@ -19,9 +19,23 @@ func (d Distribution) Mean() time.Duration { return micro(d.h.Mean()) }
 // Max is the longest; 0 where there are none.
 func (d Distribution) Max() time.Duration { return micro(float64(d.h.Max())) }
 
-// Percentile is what so many of a hundred did not exceed; 0 where there are none.
+// Percentile is the shortest that so many of a hundred did not exceed; 0 where there
+// are none.
 func (d Distribution) Percentile(p float64) time.Duration {
-	return micro(float64(d.h.ValueAtPercentile(p)))
+	if d.Count() == 0 {
+		return 0
+	}
+	// The histogram rounds what it makes of a percentage to the nearest rank.
+	return micro(float64(d.h.ValueAtPercentile(100 * float64(d.rank(p)) / float64(d.Count()))))
+}
+
+// Tells says that a percentile is another than the longest of all.
+func (d Distribution) Tells(p float64) bool { return d.rank(p) < d.Count() }
+
+// rank is the place of a percentile among all in order of length, from 1 on. What
+// fractions in base two add to a whole number rounds nothing up.
+func (d Distribution) rank(p float64) int {
+	return max(1, int(math.Ceil(p*float64(d.Count())/100-1e-6)))
 }
 
 // Bar is a column of a histogram.
