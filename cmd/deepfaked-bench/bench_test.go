@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"image/png"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -49,6 +50,17 @@ func newDouble(t *testing.T) *double {
 	}))
 	t.Cleanup(d.Close)
 	return d
+}
+
+// scripted is a service that answers submissions, and questions for results, as it is told.
+func scripted(t *testing.T, answer http.HandlerFunc) *httptest.Server {
+	t.Helper()
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /v1/usage", func(w http.ResponseWriter, _ *http.Request) { reply(w, 200, map[string]any{"plan": "pro"}) })
+	mux.Handle("/", answer)
+	s := httptest.NewServer(mux)
+	t.Cleanup(s.Close)
+	return s
 }
 
 func reply(w http.ResponseWriter, status int, body map[string]any) {
@@ -276,13 +288,25 @@ func TestNotMeasurable(t *testing.T) {
 func TestNoRedirects(t *testing.T) {
 	t.Parallel()
 	other := newDouble(t)
-	mux := http.NewServeMux()
-	mux.HandleFunc("GET /v1/usage", func(w http.ResponseWriter, _ *http.Request) { reply(w, 200, map[string]any{"plan": "pro"}) })
-	mux.Handle("/", http.RedirectHandler(other.URL+"/v1/detect", http.StatusTemporaryRedirect))
-	d := httptest.NewServer(mux)
-	defer d.Close()
+	d := scripted(t, http.RedirectHandler(other.URL+"/v1/detect", http.StatusTemporaryRedirect).ServeHTTP)
 	s := call(t.Context(), "--url", d.URL, "--key", key, "--burst", "3", "--warmup", "0s", "--json", "-", picture(t))
 	assert.Equal(t, exitFailed, s.code)
 	assert.Equal(t, map[string]int{"307": 3}, understood(t, s.out).Steps[0].Statuses)
 	assert.Zero(t, other.uploads.Load())
+}
+
+// TestTimeoutsAreTold: a percentile among requests that were given up is marked, as
+// nobody knows how long they would have taken.
+func TestTimeoutsAreTold(t *testing.T) {
+	t.Parallel()
+	d := scripted(t, func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		<-r.Context().Done()
+	})
+	s := call(t.Context(), "--url", d.URL, "--key", key, "--burst", "3", "--warmup", "0s", "--timeout", "500ms", "--json", "-", picture(t))
+	assert.Equal(t, exitFailed, s.code)
+	assert.Regexp(t, `burst of 3 +0/s +0/s +sync +≥\d\S*s( +-){4} +≥\d\S*s\n`, s.err)
+	latency := understood(t, s.out).Steps[0].Latency["sync"]
+	assert.Equal(t, [2]int{3, 3}, [2]int{latency.Count, latency.TimedOut})
+	assert.GreaterOrEqual(t, latency.P50, .5)
 }

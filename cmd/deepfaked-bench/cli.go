@@ -10,7 +10,7 @@ import (
 
 const description = `Puts load on a running service and tells how fast it answers.
 
-An open loop (--rate, --ramp, --burst) sends when requests are due, whether earlier ones have been answered or not; a closed loop (--clients) sends the next one after the answer. Latency counts from when a request was due, so that a slow service can't hide by holding this program up. It is that of successes; all else is counted apart. Throughput counts successes a second that come to an end, goodput those within --slo. A percentile is the shortest latency that so many of a hundred do not exceed; where that is the longest of all, as the p99.9 of fewer than a thousand, the table has a dash.
+An open loop (--rate, --ramp, --burst) sends when requests are due, whether earlier ones have been answered or not; a closed loop (--clients) sends the next one after the answer. Latency counts from when a request was due, so that a slow service can't hide by holding this program up. It is that of successes, and of requests that got no answer within --timeout, which count with the time until they were given up: the table marks with ≥ what may be longer. All else is counted apart. Throughput counts successes a second that come to an end, goodput those within --slo. A percentile is the shortest latency that so many of a hundred do not exceed; where that is the longest of all, as the p99.9 of fewer than a thousand, the table has a dash.
 
 After the warm-up, windows are measured until throughput and median latency of three in a row lie within 10 % of their means; the figures are those of the three, or of all windows where that never was. Few requests in a window vary by chance alone: lengthen --window for low rates.
 

@@ -57,14 +57,15 @@ type windowReport struct {
 }
 
 type latencyReport struct {
-	Count int     `json:"count"`
-	Mean  float64 `json:"mean"`
-	P50   float64 `json:"p50"`
-	P90   float64 `json:"p90"`
-	P95   float64 `json:"p95"`
-	P99   float64 `json:"p99"`
-	P999  float64 `json:"p99.9"`
-	Max   float64 `json:"max"`
+	Count    int     `json:"count"`
+	TimedOut int     `json:"timed_out"` // of these; they would have taken longer
+	Mean     float64 `json:"mean"`
+	P50      float64 `json:"p50"`
+	P90      float64 `json:"p90"`
+	P95      float64 `json:"p95"`
+	P99      float64 `json:"p99"`
+	P999     float64 `json:"p99.9"`
+	Max      float64 `json:"max"`
 }
 
 type serverReport struct {
@@ -114,7 +115,7 @@ func (s step) report() stepReport {
 	out := stepReport{
 		Load: loadOf(s.plan), Steady: s.result.Steady, Measured: s.result.Length().Seconds(), Windows: []windowReport{},
 		Requests: due.Requests, Successes: due.Successes, Failures: due.Failures, Errors: due.Errors,
-		Unsent: due.Unsent, Unfinished: due.Unfinished, Statuses: map[string]int{}, Latency: map[string]latencyReport{}, Delay: latencyOf(due.Delay()),
+		Unsent: due.Unsent, Unfinished: due.Unfinished, Statuses: map[string]int{}, Latency: map[string]latencyReport{}, Delay: latencyOf(due.Delay(), 0),
 	}
 	out.Throughput, out.Goodput = s.result.Rates()
 	for _, w := range s.result.Windows {
@@ -128,7 +129,7 @@ func (s step) report() stepReport {
 		out.Statuses[strconv.Itoa(status)] = n
 	}
 	for _, mode := range due.Modes() {
-		out.Latency[mode] = latencyOf(due.Latency(mode))
+		out.Latency[mode] = latencyOf(due.Latency(mode), due.TimedOut[mode])
 	}
 	if cpu, memory, known := s.result.Cost(); known {
 		out.Server = &serverReport{cpu.Seconds(), memory}
@@ -149,7 +150,7 @@ func loadOf(p load.Plan) loadReport {
 	return out
 }
 
-func latencyOf(d load.Distribution) latencyReport {
+func latencyOf(d load.Distribution, timedOut int) latencyReport {
 	at := func(percent float64) float64 { return d.Percentile(percent).Seconds() }
-	return latencyReport{d.Count(), d.Mean().Seconds(), at(50), at(90), at(95), at(99), at(99.9), d.Max().Seconds()}
+	return latencyReport{d.Count(), timedOut, d.Mean().Seconds(), at(50), at(90), at(95), at(99), at(99.9), d.Max().Seconds()}
 }

@@ -43,12 +43,7 @@ func printSpeed(w io.Writer, steps []step, slo time.Duration) error {
 			_, _ = fmt.Fprintf(table, "%s\t-\t-\t-\t-\t-\t-\t-\n", begin)
 		}
 		for _, mode := range due.Modes() {
-			l := due.Latency(mode)
-			_, _ = fmt.Fprintf(table, "%s\t%s", begin, mode)
-			for _, percent := range []float64{50, 90, 95, 99, 99.9} {
-				_, _ = fmt.Fprintf(table, "\t%s", tail(l, percent))
-			}
-			_, _ = fmt.Fprintf(table, "\t%s\n", people(l.Max()))
+			_, _ = fmt.Fprintf(table, "%s\t%s\t%s\n", begin, mode, strings.Join(percentiles(due, mode, s.plan.Timeout), "\t"))
 			begin = "\t\t"
 		}
 	}
@@ -56,12 +51,25 @@ func printSpeed(w io.Writer, steps []step, slo time.Duration) error {
 	return table.Flush()
 }
 
-// tail is a percentile, or a dash where too few latencies tell it from the longest.
-func tail(l load.Distribution, percent float64) string {
-	if !l.Tells(percent) {
-		return "-"
+// percentiles are those of a mode's latencies, each a dash where too few tell it from
+// the longest, and the longest. With requests that were given up they may be longer
+// from the timeout on.
+func percentiles(due *load.Tally, mode string, timeout time.Duration) (cells []string) {
+	l := due.Latency(mode)
+	shown := func(d time.Duration) string {
+		if due.TimedOut[mode] > 0 && d >= timeout {
+			return "≥" + people(d)
+		}
+		return people(d)
 	}
-	return people(l.Percentile(percent))
+	for _, percent := range []float64{50, 90, 95, 99, 99.9} {
+		if l.Tells(percent) {
+			cells = append(cells, shown(l.Percentile(percent)))
+			continue
+		}
+		cells = append(cells, "-")
+	}
+	return append(cells, shown(l.Max()))
 }
 
 func printFates(w io.Writer, steps []step) error {

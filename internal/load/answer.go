@@ -34,5 +34,6 @@ type fate int
 const (
 	answered   fate = iota
 	unsent          // sending ended before there was a connection for it
+	timedOut        // was given up after its time
 	unfinished      // the run was ended while it went on
 )

@@ -94,8 +94,12 @@ func (g *generator) send(ctx context.Context, call Call, due time.Time) Answer {
 	e := event{due: due, sent: time.Now()}
 	e.Answer = call(bounded)
 	e.done = time.Now()
-	if !e.OK && ctx.Err() != nil {
+	switch {
+	case e.OK:
+	case ctx.Err() != nil:
 		e.fate = unfinished
+	case e.Error != "" && bounded.Err() != nil:
+		e.fate = timedOut
 	}
 	g.record(e)
 	return e.Answer

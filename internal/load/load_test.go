@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -201,7 +202,7 @@ func TestFates(t *testing.T) {
 	t.Parallel()
 	p := plan()
 	p.Burst, p.Warmup, p.Timeout = 6, 0, 3*time.Second
-	kinds := []Answer{{OK: true, Mode: "async", Statuses: []int{202, 200, 200}}, {Statuses: []int{429}}, {Statuses: []int{202, 200}}, {Error: "connection refused"}, {OK: true, Mode: "sync", Statuses: []int{200}}, {Error: "timeout"}}
+	kinds := []Answer{{OK: true, Mode: "async", Statuses: []int{202, 200, 200}}, {Statuses: []int{429}}, {Statuses: []int{202, 200}}, {Error: "connection refused"}, {OK: true, Mode: "sync", Statuses: []int{200}}, {Error: "timeout", Mode: "sync"}}
 	synctest.Test(t, func(t *testing.T) {
 		i := -1
 		r, err := Run(t.Context(), p, func() Call {
@@ -218,11 +219,36 @@ func TestFates(t *testing.T) {
 		due := r.Due()
 		assert.Equal(t, [6]int{6, 2, 2, 0, 0, 2}, [6]int{due.Requests, due.Successes, due.Failures, due.Unsent, due.Unfinished, due.Good})
 		assert.Equal(t, map[string]int{"connection refused": 1, "timeout": 1}, due.Errors)
+		assert.Equal(t, map[string]int{"sync": 1}, due.TimedOut)
 		assert.Equal(t, map[int]int{200: 4, 202: 2, 429: 1}, due.Statuses)
 		assert.Equal(t, []string{"async", "sync"}, due.Modes())
 		assert.Equal(t, 3*time.Second, r.Length())
 		assert.False(t, r.Steady)
 	})
+}
+
+// TestTimeoutsAreLatencies: what was given up was missing from the percentiles, so that
+// whoever gave requests less time measured a better tail. Ten of a hundred are answered
+// after five seconds here.
+func TestTimeoutsAreLatencies(t *testing.T) {
+	t.Parallel()
+	for timeout, tail := range map[time.Duration]time.Duration{time.Minute: 5 * time.Second, time.Second: time.Second} {
+		var n atomic.Int64
+		p := plan()
+		p.Burst, p.Warmup, p.Timeout = 100, 0, timeout
+		r := bubble(t, p, func(time.Duration) time.Duration {
+			if n.Add(1)%10 == 0 {
+				return 5 * time.Second
+			}
+			return 10 * time.Millisecond
+		})
+		l := r.Due().Latency("sync")
+		assert.Equal(t, 100, l.Count(), timeout)
+		near(t, 10*time.Millisecond, l.Percentile(90))
+		near(t, tail, l.Percentile(91))
+		near(t, tail, l.Max())
+		assert.Equal(t, r.Due().Errors["timeout"], r.Due().TimedOut["sync"])
+	}
 }
 
 // TestInterrupted: what was measured until then is told, and what went on is not

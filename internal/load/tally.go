@@ -15,8 +15,9 @@ const (
 )
 
 // Tally counts requests. Latencies are those of successes, from the moment when
-// they were due: a refusal is quick, and would flatter. Not safe for concurrent
-// use.
+// they were due, and of requests that were given up after their time, until then:
+// they would have taken longer, and a shorter time would flatter without them. A
+// refusal is quick, and would flatter with it. Not safe for concurrent use.
 type Tally struct {
 	Requests   int            // all; each of them is counted in one of the next five
 	Successes  int            // answered as they should be
@@ -24,6 +25,7 @@ type Tally struct {
 	Errors     map[string]int // failed in another way, by what is said of it
 	Unsent     int            // were due, but no connection was free before sending ended
 	Unfinished int            // went on when the run was ended
+	TimedOut   map[string]int // those of Errors that were given up after their time, by mode
 	Good       int            // successes within the time that was asked for
 	Statuses   map[int]int    // HTTP answers; a request may have had several
 
@@ -32,7 +34,7 @@ type Tally struct {
 }
 
 func newTally() *Tally {
-	return &Tally{Errors: map[string]int{}, Statuses: map[int]int{}, latency: map[string]*hdrhistogram.Histogram{}, delay: newHistogram()}
+	return &Tally{Errors: map[string]int{}, TimedOut: map[string]int{}, Statuses: map[int]int{}, latency: map[string]*hdrhistogram.Histogram{}, delay: newHistogram()}
 }
 
 func newHistogram() *hdrhistogram.Histogram { return hdrhistogram.New(1, longest, digits) }
@@ -59,6 +61,10 @@ func (t *Tally) add(e event, slo time.Duration) {
 		put(t.of(e.Mode), took)
 	case e.Error != "":
 		t.Errors[e.Error]++
+		if e.fate == timedOut {
+			t.TimedOut[e.Mode]++
+			put(t.of(e.Mode), took)
+		}
 	default:
 		t.Failures++
 	}
@@ -92,17 +98,20 @@ func (t *Tally) merge(o *Tally) {
 	for what, n := range o.Errors {
 		t.Errors[what] += n
 	}
+	for mode, n := range o.TimedOut {
+		t.TimedOut[mode] += n
+	}
 	for mode, h := range o.latency {
 		t.of(mode).Merge(h)
 	}
 	t.delay.Merge(o.delay)
 }
 
-// Modes are those with a success, in alphabetical order.
+// Modes are those with a latency, in alphabetical order.
 func (t *Tally) Modes() []string { return slices.Sorted(maps.Keys(t.latency)) }
 
 // Latency is the distribution of a mode's latencies. It must not be called for a
-// mode without a success.
+// mode without one.
 func (t *Tally) Latency(mode string) Distribution { return Distribution{t.latency[mode]} }
 
 // Delay is how late requests were sent: for want of a connection, or because this

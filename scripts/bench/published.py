@@ -110,7 +110,7 @@ def document(facts, settings, results, seconds, folder):
         f"The service is started with a data folder of its own, its defaults, `--deadline {load.SLO:g}s`, `inference.wait` and `inference.burst` of {load.SLO / 2:g} s, limits that no plan reaches, and 64 uploads at a time. "
         "It shares the machine with `deepfaked-bench`, which sends the load. "
         f"*Capacity* is a closed loop with so many clients; the loads below it are open loops with Poisson arrivals at shares of that, "
-        f"each about {seconds:g} seconds. Latency counts from when a request was due to its answer, of successes alone; that of asynchronous requests from submission to the result, "
+        f"each about {seconds:g} seconds. Latency counts from when a request was due to its answer, of successes, and of what got no answer in time until it was given up; that of asynchronous requests from submission to the result, "
         "which is asked for when the service says. A star: throughput and median latency of the windows were more than 10 % apart.", "",
         "The media are drawn by ffmpeg and spoken by espeak-ng:", "",
         *(f"- `{name}`: {media.WORKLOADS[name][0]}" for name in dict.fromkeys(name for name, _, _ in results)), "",
