@@ -146,10 +146,22 @@ func verdict(ctx context.Context, steps []step) error {
 			return fmt.Errorf("%s: the server stopped answering; the report holds what came before", named(s.plan))
 		}
 	}
+	return success(steps)
+}
+
+// success says that no request succeeded, or too few for a closed loop, which is there
+// to tell what a server can do.
+func success(steps []step) error {
+	some := false
 	for _, s := range steps {
-		if s.result.Due().Successes > 0 {
-			return nil
+		due := s.result.Due()
+		if s.plan.Clients > 0 && due.Successes > 0 && 2*due.Successes < due.Requests {
+			return fmt.Errorf("%s: %d of %d requests succeeded, too few to tell what the server can do", named(s.plan), due.Successes, due.Requests)
 		}
+		some = some || due.Successes > 0
+	}
+	if some {
+		return nil
 	}
 	return errors.New("no request succeeded")
 }

@@ -295,6 +295,18 @@ func TestNoRedirects(t *testing.T) {
 	assert.Zero(t, other.uploads.Load())
 }
 
+// TestMostlyRefused: a closed loop that was refused nearly always gave its throughput,
+// and the exit code 0, as if that were what the service can do.
+func TestMostlyRefused(t *testing.T) {
+	t.Parallel()
+	d := newDouble(t)
+	sound := place(t, t.TempDir(), "a.wav", wavBytes)
+	s := call(t.Context(), quick(d, "--clients", "2", "--mix", "image=1,audio=4", "--json", "-", sound, picture(t))...)
+	assert.Equal(t, exitFailed, s.code)
+	assert.Regexp(t, `2 clients: \d+ of \d+ requests succeeded, too few`, s.err)
+	assert.Positive(t, understood(t, s.out).Steps[0].Successes)
+}
+
 // TestTimeoutsAreTold: a percentile among requests that were given up is marked, as
 // nobody knows how long they would have taken.
 func TestTimeoutsAreTold(t *testing.T) {

@@ -49,12 +49,13 @@ func acquire(ctx context.Context, free chan<- struct{}) bool {
 	}
 }
 
-// unheard is how long a client of a closed loop waits after a request that got no
-// answer: a target that is gone would be called as often as this machine can.
-const unheard = 10 * time.Millisecond
+// setback is how long a client of a closed loop waits after a request that did not
+// succeed: a target that refuses, or is gone, would be called as often as this machine
+// can, and would have that to do in place of what it is measured by.
+const setback = 10 * time.Millisecond
 
-// closed has clients who each send as soon as their last request has been
-// answered, until sending ends. A slow target is asked less often.
+// closed has clients who each send as soon as their last request has succeeded, or a
+// setback after it has not, until sending ends. A slow target is asked less often.
 func (g *generator) closed(ctx, sending context.Context, clients int) {
 	var picking sync.Mutex
 	pick := func() Call {
@@ -67,8 +68,8 @@ func (g *generator) closed(ctx, sending context.Context, clients int) {
 	for range clients {
 		calls.Go(func() {
 			for sending.Err() == nil {
-				if a := g.send(ctx, pick(), time.Now()); !a.OK && len(a.Statuses) == 0 {
-					waitUntil(sending, time.Now().Add(unheard))
+				if !g.send(ctx, pick(), time.Now()) {
+					waitUntil(sending, time.Now().Add(setback))
 				}
 			}
 		})
@@ -86,9 +87,9 @@ func (g *generator) burst(ctx context.Context, requests int) {
 	}
 }
 
-// send makes a request and records it. Where ctx ends, nobody knows what would
-// have become of it; where its own time runs out, it has failed.
-func (g *generator) send(ctx context.Context, call Call, due time.Time) Answer {
+// send makes a request, records it, and says whether it succeeded. Where ctx ends,
+// nobody knows what would have become of it; where its own time runs out, it has failed.
+func (g *generator) send(ctx context.Context, call Call, due time.Time) bool {
 	bounded, cancel := context.WithTimeout(ctx, g.timeout)
 	defer cancel()
 	e := event{due: due, sent: time.Now()}
@@ -102,5 +103,5 @@ func (g *generator) send(ctx context.Context, call Call, due time.Time) Answer {
 		e.fate = timedOut
 	}
 	g.record(e)
-	return e.Answer
+	return e.OK
 }

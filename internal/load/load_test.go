@@ -197,6 +197,24 @@ func TestGoodput(t *testing.T) {
 	})
 }
 
+// TestRefusedClientsPause: clients of a closed loop came back at once after a refusal. A
+// service that was full got 19,722 of them for seven answers, and was busy with that.
+func TestRefusedClientsPause(t *testing.T) {
+	t.Parallel()
+	p := plan()
+	p.Clients, p.Windows = 2, 3
+	synctest.Test(t, func(t *testing.T) {
+		r, err := Run(t.Context(), p, func() Call {
+			return func(ctx context.Context) Answer {
+				pause(ctx, time.Millisecond)
+				return Answer{Mode: "sync", Statuses: []int{429}}
+			}
+		})
+		require.NoError(t, err)
+		assert.InEpsilon(t, 2*30*time.Second/(11*time.Millisecond), r.Due().Failures, .01)
+	})
+}
+
 // TestFates: whatever a request comes to, it is counted once, and where it belongs.
 func TestFates(t *testing.T) {
 	t.Parallel()
