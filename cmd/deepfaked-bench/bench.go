@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 	"time"
 
@@ -100,6 +102,7 @@ func (c *cli) prepare() error {
 	return nil
 }
 
+// measure puts one load after the other on the source, until the server is gone.
 func measure(ctx context.Context, plans []load.Plan, source load.Source, stderr io.Writer) (steps []step, err error) {
 	for _, p := range plans {
 		_, _ = fmt.Fprintf(stderr, "deepfaked-bench: %s\n", announcement(p))
@@ -108,7 +111,7 @@ func measure(ctx context.Context, plans []load.Plan, source load.Source, stderr 
 			return steps, err
 		}
 		steps = append(steps, step{p, r})
-		if r.Interrupted {
+		if r.Interrupted || r.Silenced() {
 			break
 		}
 	}
@@ -141,12 +144,32 @@ func verdict(ctx context.Context, steps []step) error {
 	if ctx.Err() != nil {
 		return errors.New("interrupted; the report is what was measured until then")
 	}
+	return errors.Join(descriptors(steps), cmp.Or(silence(steps), success(steps)))
+}
+
+// descriptors says that what failed was this program.
+func descriptors(steps []step) error {
 	for _, s := range steps {
-		if s.result.Silenced() {
-			return fmt.Errorf("%s: the server stopped answering; the report holds what came before", named(s.plan))
+		if n := s.result.Due().Errors[outOfFiles]; n > 0 {
+			return fmt.Errorf("%s: this program could not open a connection %d times for want of file descriptors: raise their limit (ulimit -n), or lower --connections, --clients or --burst", named(s.plan), n)
 		}
 	}
-	return success(steps)
+	return nil
+}
+
+// silence says that the server no longer answers, or never did.
+func silence(steps []step) error {
+	if len(steps) == 0 {
+		return nil
+	}
+	last := steps[len(steps)-1]
+	switch answered := func(s step) bool { return s.result.Answered() }; {
+	case !last.result.Silenced():
+		return nil
+	case slices.ContainsFunc(steps, answered):
+		return fmt.Errorf("%s: the server stopped answering; the report holds what came before", named(last.plan))
+	}
+	return fmt.Errorf("%s: no request of the measurement got an answer", named(last.plan))
 }
 
 // success says that no request succeeded, or too few for a closed loop, which is there

@@ -236,12 +236,69 @@ func TestServerThatDies(t *testing.T) {
 		d.CloseClientConnections()
 		d.Close()
 	}()
-	s := call(t.Context(), quick(d, "--clients", "2", "--json", "-", picture(t))...)
+	s := call(t.Context(), quick(d, "--warmup", "0s", "--clients", "2", "--json", "-", picture(t))...)
 	assert.Equal(t, exitFailed, s.code)
 	assert.Contains(t, s.err, "the server stopped answering")
 	assert.Regexp(t, `of \d+ requests \d+ failed without an answer that counts \(.*connection refused: \d+`, s.err)
 	step := understood(t, s.out).Steps[0]
 	assert.Less(t, step.Errors["connection refused"], 2*4*200/10+10, "each client waits 10 ms")
+}
+
+// TestRampEndsWithTheServer: once the server was gone, every later rate of a ramp was
+// still measured, each for minutes by default.
+func TestRampEndsWithTheServer(t *testing.T) {
+	t.Parallel()
+	d := newDouble(t)
+	go func() {
+		<-d.tenth
+		d.CloseClientConnections()
+		d.Close()
+	}()
+	s := call(t.Context(), quick(d, "--warmup", "0s", "--ramp", "60,70,80", "--json", "-", picture(t))...)
+	assert.Equal(t, exitFailed, s.code)
+	assert.Contains(t, s.err, "60/s: the server stopped answering")
+	assert.Len(t, understood(t, s.out).Steps, 1)
+}
+
+// TestAnswersThatDoNotCount: that the server had stopped answering, and the report held
+// what came before, was said of servers that answered every time but not as they should,
+// and of one that had answered nothing before.
+func TestAnswersThatDoNotCount(t *testing.T) {
+	t.Parallel()
+	job := map[string]any{"id": "det_1", "status": "processing"}
+	for name, c := range map[string]struct {
+		mode   string
+		submit int
+		result func(w http.ResponseWriter, r *http.Request)
+		want   string
+	}{
+		"jobs that fail": {modeAsync, 202, func(w http.ResponseWriter, _ *http.Request) {
+			reply(w, 200, map[string]any{"id": "det_1", "status": "failed"})
+		}, "no request succeeded"},
+		"jobs out of sight":   {modeAsync, 202, func(w http.ResponseWriter, _ *http.Request) { reply(w, 503, map[string]any{"error": "unavailable"}) }, "no request succeeded"},
+		"jobs without an end": {modeAsync, 202, func(w http.ResponseWriter, _ *http.Request) { reply(w, 200, job) }, "no request succeeded"},
+		"nonsense":            {modeSync, 200, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<html>")) }, "no request succeeded"},
+		"silence":             {modeSync, 0, nil, "burst of 3: no request of the measurement got an answer"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := scripted(t, func(w http.ResponseWriter, r *http.Request) {
+				_, _ = io.Copy(io.Discard, r.Body)
+				switch {
+				case c.result == nil:
+					<-r.Context().Done()
+				case c.submit == 202 && r.Method == http.MethodPost:
+					reply(w, 202, job)
+				default:
+					c.result(w, r)
+				}
+			})
+			s := call(t.Context(), "--url", d.URL, "--key", key, "--mode", c.mode, "--burst", "3", "--warmup", "0s", "--timeout", "700ms", picture(t))
+			assert.Equal(t, exitFailed, s.code)
+			assert.Contains(t, s.err, "deepfaked-bench: "+c.want+"\n")
+			assert.NotContains(t, s.err, "stopped answering")
+		})
+	}
 }
 
 // TestLimitCoversAllLoads: a measurement of six rates that are never steady takes longer than the

@@ -116,6 +116,9 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
+// outOfFiles is an error of this machine.
+const outOfFiles = "no file descriptor left here"
+
 // short names an error in words that can be counted; empty where a status says it.
 func short(err error) string {
 	var refused *client.Error
@@ -126,6 +129,8 @@ func short(err error) string {
 		return errJob.Error()
 	case errors.Is(err, context.DeadlineExceeded):
 		return "timeout"
+	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
+		return outOfFiles
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return "connection refused"
 	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):

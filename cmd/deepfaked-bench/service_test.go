@@ -3,8 +3,12 @@ package main
 import (
 	"context"
 	"io"
+	"net"
 	"net/http"
+	"net/url"
+	"os"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -34,6 +38,19 @@ func (a *answers) RoundTrip(r *http.Request) (*http.Response, error) {
 		StatusCode: next.status, Header: http.Header{"Retry-After": {next.retryAfter}},
 		Body: io.NopCloser(strings.NewReader(next.body)), Request: r,
 	}, nil
+}
+
+// TestOutOfFileDescriptors: a limit of this machine was "no answer that makes sense" of
+// the server.
+func TestOutOfFileDescriptors(t *testing.T) {
+	t.Parallel()
+	err := &url.Error{Op: "Post", Err: &net.OpError{Op: "dial", Err: os.NewSyscallError("socket", syscall.EMFILE)}}
+	p := load.Plan{Burst: 2, Window: 1, Windows: 1, SLO: 1, Timeout: time.Minute, Connections: 1}
+	r, failed := load.Run(t.Context(), p, func() load.Call {
+		return func(context.Context) load.Answer { return load.Answer{Error: short(err)} }
+	})
+	require.NoError(t, failed)
+	assert.ErrorContains(t, verdict(t.Context(), []step{{p, r}}), "could not open a connection 2 times for want of file descriptors")
 }
 
 // TestAsync: a job is asked for when the service says, so that latency has the

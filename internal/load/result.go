@@ -1,6 +1,9 @@
 package load
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Result is what was measured.
 type Result struct {
@@ -37,14 +40,19 @@ func (r *Result) Due() *Tally {
 	return all
 }
 
-// Silenced says that the last window had nothing but errors: the target is gone, and
-// what was measured before hides it.
+// Silenced says that no request of the last window got any HTTP answer: the target is
+// gone, and what was measured before hides it.
 func (r *Result) Silenced() bool {
 	if len(r.Windows) == 0 {
 		return false
 	}
 	due := r.Windows[len(r.Windows)-1].Due
-	return due.Successes+due.Failures == 0 && len(due.Errors) > 0
+	return len(due.Statuses) == 0 && len(due.Errors) > 0
+}
+
+// Answered says that there was an HTTP answer in one of the windows.
+func (r *Result) Answered() bool {
+	return slices.ContainsFunc(r.Windows, func(w Window) bool { return len(w.Due.Statuses) > 0 })
 }
 
 // Rates are how many successes a second came to an end in these windows, and how
