@@ -146,7 +146,7 @@ func TestOpenLoop(t *testing.T) {
 		require.NotNil(t, step.Server)
 		assert.Greater(t, step.Server.Memory, int64(1<<20))
 	}
-	for _, words := range []string{"files that are left out, not being media: 1", "LOAD", "60/s", "120/s", "P99.9", "429: ", "a limit of the service was reached"} {
+	for _, words := range []string{"files that are left out, not being media: 1", "LOAD", "60/s", "120/s", "P99.9", "429: ", "answers of 429, the first: Too many requests.\n"} {
 		assert.Contains(t, s.err, words)
 	}
 	for _, name := range []string{"histogram-sync-60-per-s.png", "histogram-async-120-per-s.png", "latency-sync.png", "latency-async.png"} {
@@ -362,6 +362,25 @@ func TestMostlyRefused(t *testing.T) {
 	assert.Equal(t, exitFailed, s.code)
 	assert.Regexp(t, `2 clients: \d+ of \d+ requests succeeded, too few`, s.err)
 	assert.Positive(t, understood(t, s.out).Steps[0].Successes)
+}
+
+// TestRefusalsAreTold: of every 429 it was said that a limit of the plan had been reached,
+// also where the service was full, and of a 500 nothing but that no request succeeded.
+func TestRefusalsAreTold(t *testing.T) {
+	t.Parallel()
+	var n atomic.Int64
+	d := scripted(t, func(w http.ResponseWriter, _ *http.Request) {
+		if n.Add(1) == 1 {
+			reply(w, 500, map[string]any{"error": "internal_error", "message": "Something broke here."})
+			return
+		}
+		reply(w, 429, map[string]any{"error": "rate_limited", "message": "The service is full."})
+	})
+	s := call(t.Context(), "--url", d.URL, "--key", key, "--burst", "3", "--warmup", "0s", "--json", "-", picture(t))
+	assert.Equal(t, exitFailed, s.code)
+	assert.Contains(t, s.err, "burst of 3: 2 answers of 429, the first: The service is full.\n")
+	assert.Contains(t, s.err, "burst of 3: 1 answer of 500, the first: Something broke here.\n")
+	assert.Equal(t, map[string]string{"429": "The service is full.", "500": "Something broke here."}, understood(t, s.out).Steps[0].Messages)
 }
 
 // TestTimeoutsAreTold: a percentile among requests that were given up is marked, as

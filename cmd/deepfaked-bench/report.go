@@ -38,6 +38,7 @@ type stepReport struct {
 	Unsent     int                      `json:"unsent"`
 	Unfinished int                      `json:"unfinished"`
 	Statuses   map[string]int           `json:"statuses"` // of every answer; jobs have several
+	Messages   map[string]string        `json:"messages"` // the first of each status that came with any
 	Latency    map[string]latencyReport `json:"latency"`  // by mode
 	Delay      latencyReport            `json:"delay"`    // of sending
 	Server     *serverReport            `json:"server"`   // null: not asked for, or not to be had
@@ -115,7 +116,7 @@ func (s step) report() stepReport {
 	out := stepReport{
 		Load: loadOf(s.plan), Steady: s.result.Steady, Measured: s.result.Length().Seconds(), Windows: []windowReport{},
 		Requests: due.Requests, Successes: due.Successes, Failures: due.Failures, Errors: due.Errors,
-		Unsent: due.Unsent, Unfinished: due.Unfinished, Statuses: map[string]int{}, Latency: map[string]latencyReport{}, Delay: latencyOf(due.Delay(), 0),
+		Unsent: due.Unsent, Unfinished: due.Unfinished, Statuses: map[string]int{}, Messages: map[string]string{}, Latency: map[string]latencyReport{}, Delay: latencyOf(due.Delay(), 0),
 	}
 	out.Throughput, out.Goodput = s.result.Rates()
 	for _, w := range s.result.Windows {
@@ -127,6 +128,9 @@ func (s step) report() stepReport {
 	}
 	for status, n := range due.Statuses {
 		out.Statuses[strconv.Itoa(status)] = n
+	}
+	for status, message := range due.Messages {
+		out.Messages[strconv.Itoa(status)] = message
 	}
 	for _, mode := range due.Modes() {
 		out.Latency[mode] = latencyOf(due.Latency(mode), due.TimedOut[mode])

@@ -64,17 +64,42 @@ func (s *service) probe(ctx context.Context, timeout time.Duration) error {
 }
 
 // call notes what comes back on the way.
-func (s *service) call(ctx context.Context, mode string, f file, do func(context.Context, file) (bool, error)) load.Answer {
+func (s *service) call(ctx context.Context, mode string, f file, do func(context.Context, file, *load.Answer) (bool, error)) load.Answer {
 	a := load.Answer{Mode: mode}
-	ok, err := do(context.WithValue(ctx, notes{}, &a.Statuses), f)
+	ok, err := do(context.WithValue(ctx, notes{}, &a.Statuses), f, &a)
 	a.OK = ok && err == nil
-	if err != nil {
+	var refused *client.Error
+	switch {
+	case errors.As(err, &refused):
+		say(&a, refused)
+	case err != nil:
 		a.Error = short(err)
 	}
 	return a
 }
 
-func (s *service) sync(ctx context.Context, f file) (bool, error) {
+// say keeps what a refusal says of itself.
+func say(a *load.Answer, refused *client.Error) {
+	if refused.Code != "" {
+		keep(a, refused.Status, refused.Message)
+	}
+}
+
+// maxMessage bounds what is kept of a message, in characters.
+const maxMessage = 300
+
+// keep keeps the first message of a status.
+func keep(a *load.Answer, status int, message string) {
+	if _, known := a.Messages[status]; known || message == "" {
+		return
+	}
+	if a.Messages == nil {
+		a.Messages = map[int]string{}
+	}
+	a.Messages[status] = fmt.Sprintf("%.*s", maxMessage, message)
+}
+
+func (s *service) sync(ctx context.Context, f file, _ *load.Answer) (bool, error) {
 	d, err := s.client.Detect(ctx, f.name, bytes.NewReader(f.content), client.DetectOptions{})
 	return d.Verdict != "", err
 }
@@ -83,7 +108,7 @@ func (s *service) sync(ctx context.Context, f file) (bool, error) {
 var errJob = errors.New("job failed")
 
 // async submits and asks for the result each time that the service suggests.
-func (s *service) async(ctx context.Context, f file) (bool, error) {
+func (s *service) async(ctx context.Context, f file, a *load.Answer) (bool, error) {
 	d, err := s.client.Submit(ctx, f.name, bytes.NewReader(f.content), client.DetectOptions{})
 	id := d.ID
 	for err == nil && d.Status == client.Processing {
@@ -93,6 +118,7 @@ func (s *service) async(ctx context.Context, f file) (bool, error) {
 		d, err = s.client.Result(ctx, id)
 		var refused *client.Error
 		if errors.As(err, &refused) && (refused.Status == http.StatusTooManyRequests || refused.Status >= http.StatusInternalServerError) {
+			say(a, refused)
 			d.Status, d.RetryAfter, err = client.Processing, refused.RetryAfter, nil
 		}
 	}
@@ -119,12 +145,9 @@ func pause(ctx context.Context, d time.Duration) error {
 // outOfFiles is an error of this machine.
 const outOfFiles = "no file descriptor left here"
 
-// short names an error in words that can be counted; empty where a status says it.
+// short names an error in words that can be counted.
 func short(err error) string {
-	var refused *client.Error
 	switch {
-	case errors.As(err, &refused):
-		return ""
 	case errors.Is(err, errJob):
 		return errJob.Error()
 	case errors.Is(err, context.DeadlineExceeded):

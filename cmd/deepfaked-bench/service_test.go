@@ -66,10 +66,10 @@ func TestAsync(t *testing.T) {
 	}{
 		"the service's pace": {[]answer{{202, "2", processing}, {200, "3", processing}, complete}, 5 * time.Second, load.Answer{OK: true, Statuses: []int{202, 200, 200}}},
 		"no pace":            {[]answer{{202, "", processing}, complete}, pollEvery, load.Answer{OK: true, Statuses: []int{202, 200}}},
-		"limited":            {[]answer{{202, "1", processing}, {429, "7", limited}, complete}, 8 * time.Second, load.Answer{OK: true, Statuses: []int{202, 429, 200}}},
+		"limited":            {[]answer{{202, "1", processing}, {429, "7", limited}, complete}, 8 * time.Second, load.Answer{OK: true, Statuses: []int{202, 429, 200}, Messages: map[int]string{429: "x"}}},
 		"failed":             {[]answer{{202, "1", processing}, failed}, time.Second, load.Answer{Error: "job failed", Statuses: []int{202, 200}}},
-		"lost":               {[]answer{{202, "1", processing}, {404, "", `{"error":"not_found","message":"x"}`}}, time.Second, load.Answer{Statuses: []int{202, 404}}},
-		"refused":            {[]answer{{429, "7", limited}}, 0, load.Answer{Statuses: []int{429}}},
+		"lost":               {[]answer{{202, "1", processing}, {404, "", `{"error":"not_found","message":"x"}`}}, time.Second, load.Answer{Statuses: []int{202, 404}, Messages: map[int]string{404: "x"}}},
+		"refused":            {[]answer{{429, "7", limited}}, 0, load.Answer{Statuses: []int{429}, Messages: map[int]string{429: "x"}}},
 		"nonsense":           {[]answer{{202, "", "<html>"}}, 0, load.Answer{Error: "no answer that makes sense", Statuses: []int{202}}},
 		"never":              {[]answer{{202, "40", processing}}, time.Minute, load.Answer{Error: "timeout", Statuses: []int{202, 202}}},
 	} {

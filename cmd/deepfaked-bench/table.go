@@ -7,12 +7,12 @@ import (
 	"io"
 	"maps"
 	"math"
-	"net/http"
 	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
 
+	"deepfaked/internal/filename"
 	"deepfaked/internal/load"
 )
 
@@ -140,13 +140,12 @@ func (s step) remarks() (out []string) {
 	}{
 		{due.Unsent, "requests were due and never sent, as all connections or this machine were busy; their latency is missing above."},
 		{due.Unfinished, "requests were given up when the run ended; their latency is missing above."},
-		{due.Statuses[http.StatusPaymentRequired], "answers were 402: the key's plan allows no asynchronous requests, or its scans are used up."},
-		{due.Statuses[http.StatusTooManyRequests], "answers were 429: a limit of the service was reached; --help says how to lift it."},
 	} {
 		if known.n > 0 {
 			out = append(out, fmt.Sprintf("%d %s", known.n, known.what))
 		}
 	}
+	out = append(out, refusals(due)...)
 	if late := due.Delay().Percentile(99); late > lateSending {
 		out = append(out, fmt.Sprintf("one request in a hundred was sent %s late or later: all connections or this machine were busy.", people(late)))
 	}
@@ -154,6 +153,30 @@ func (s step) remarks() (out []string) {
 		out = append(out, fmt.Sprintf("processor time and memory are not known: %v.", r.MeterError))
 	}
 	return out
+}
+
+// refusals are the answers that were no success, with what the first of each status
+// said.
+func refusals(due *load.Tally) (out []string) {
+	for _, status := range slices.Sorted(maps.Keys(due.Statuses)) {
+		if status/100 == 2 {
+			continue
+		}
+		said := "without a message."
+		if message, ok := due.Messages[status]; ok {
+			said = "the first: " + filename.Shown(message)
+		}
+		out = append(out, fmt.Sprintf("%s of %d, %s", count(due.Statuses[status], "answer"), status, said))
+	}
+	return out
+}
+
+// count is a number of things.
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
 }
 
 // unsteady says what varied.

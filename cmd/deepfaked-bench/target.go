@@ -131,9 +131,10 @@ func (t *target) next() load.Call {
 	p := t.encoded[&f.content[0]]
 	return func(ctx context.Context) load.Answer {
 		a := load.Answer{Mode: modeSync}
-		status, err := t.send(ctx, p)
+		status, message, err := t.send(ctx, p)
 		if status != 0 {
 			a.Statuses = []int{status}
+			keep(&a, status, message)
 		}
 		a.OK = err == nil && status == http.StatusOK
 		if err != nil {
@@ -143,11 +144,12 @@ func (t *target) next() load.Call {
 	}
 }
 
-// send posts once and reads the whole answer. The status is 0 where there was none.
-func (t *target) send(ctx context.Context, p payload) (status int, err error) {
+// send posts once and reads the whole answer, and where it is no success, its message.
+// The status is 0 where there was none.
+func (t *target) send(ctx context.Context, p payload) (status int, message string, err error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, t.url, bytes.NewReader(p.body))
 	if err != nil {
-		return 0, err
+		return 0, "", err
 	}
 	r.Header = p.header.Clone()
 	if t.key != "" {
@@ -155,13 +157,32 @@ func (t *target) send(ctx context.Context, p payload) (status int, err error) {
 	}
 	resp, err := t.http.Do(r)
 	if err != nil {
-		return 0, err
+		return 0, "", err
 	}
 	defer func() { _ = resp.Body.Close() }()
-	if _, err := io.Copy(io.Discard, io.LimitReader(resp.Body, maxAnswer)); err != nil {
-		return 0, err
+	answer := io.LimitReader(resp.Body, maxAnswer)
+	if resp.StatusCode != http.StatusOK {
+		message = messageOf(answer)
 	}
-	return resp.StatusCode, nil
+	if _, err := io.Copy(io.Discard, answer); err != nil {
+		return 0, "", err
+	}
+	return resp.StatusCode, message, nil
+}
+
+// messageOf is what the beginning of an answer says went wrong, in one of the fields
+// that servers have for it; empty where none does.
+func messageOf(answer io.Reader) string {
+	var said map[string]any
+	if json.NewDecoder(io.LimitReader(answer, 64<<10)).Decode(&said) != nil {
+		return ""
+	}
+	for _, field := range []string{"message", "error", "detail"} {
+		if message, ok := said[field].(string); ok {
+			return message
+		}
+	}
+	return ""
 }
 
 // probe posts a file, so that a wrong address is told before the long wait. A server
@@ -169,7 +190,7 @@ func (t *target) send(ctx context.Context, p payload) (status int, err error) {
 func (t *target) probe(ctx context.Context, timeout time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	status, err := t.send(ctx, t.encoded[&t.mix.groups[0].files[0].content[0]])
+	status, _, err := t.send(ctx, t.encoded[&t.mix.groups[0].files[0].content[0]])
 	switch {
 	case err != nil:
 		return fmt.Errorf("the server can't be measured: %w", err)

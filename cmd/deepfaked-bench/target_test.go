@@ -34,7 +34,7 @@ func other(t *testing.T) *httptest.Server {
 		}
 		assert.Empty(t, r.Header.Get("Authorization"))
 		if string(content) != pngBytes {
-			w.WriteHeader(http.StatusServiceUnavailable)
+			reply(w, http.StatusServiceUnavailable, map[string]any{"detail": "busy\nnow"})
 		}
 	}))
 	t.Cleanup(s.Close)
@@ -89,6 +89,10 @@ func TestOtherServers(t *testing.T) {
 			assert.Equal(t, r.Steps[0].Successes, r.Steps[0].Statuses["200"])
 			assert.Equal(t, r.Steps[0].Failures, r.Steps[0].Statuses["503"])
 			assert.Equal(t, name == "one of ten fail", r.Steps[0].Failures > 0)
+			if r.Steps[0].Failures > 0 {
+				assert.Regexp(t, `2 clients: \d+ answers? of 503, the first: "busy\\nnow"\n`, s.err)
+				assert.Equal(t, map[string]string{"503": "busy\nnow"}, r.Steps[0].Messages)
+			}
 		})
 	}
 }

@@ -16,8 +16,9 @@ type Source func() Call
 type Answer struct {
 	Mode     string // what latencies are told apart by
 	OK       bool
-	Statuses []int  // of every HTTP answer on the way, in order
-	Error    string // what went wrong without a status, in words that are counted
+	Statuses []int          // of every HTTP answer on the way, in order
+	Messages map[int]string // what the first answer of a status said of itself
+	Error    string         // what went wrong without a status, in words that are counted
 }
 
 // event is a request with its times. One that was due but never sent has only

@@ -220,7 +220,7 @@ func TestFates(t *testing.T) {
 	t.Parallel()
 	p := plan()
 	p.Burst, p.Warmup, p.Timeout = 6, 0, 3*time.Second
-	kinds := []Answer{{OK: true, Mode: "async", Statuses: []int{202, 200, 200}}, {Statuses: []int{429}}, {Statuses: []int{202, 200}}, {Error: "connection refused"}, {OK: true, Mode: "sync", Statuses: []int{200}}, {Error: "timeout", Mode: "sync"}}
+	kinds := []Answer{{OK: true, Mode: "async", Statuses: []int{202, 200, 200}}, {Statuses: []int{429}, Messages: map[int]string{429: "Later."}}, {Statuses: []int{202, 200}}, {Error: "connection refused"}, {OK: true, Mode: "sync", Statuses: []int{200}}, {Error: "timeout", Mode: "sync"}}
 	synctest.Test(t, func(t *testing.T) {
 		i := -1
 		r, err := Run(t.Context(), p, func() Call {
@@ -239,6 +239,7 @@ func TestFates(t *testing.T) {
 		assert.Equal(t, map[string]int{"connection refused": 1, "timeout": 1}, due.Errors)
 		assert.Equal(t, map[string]int{"sync": 1}, due.TimedOut)
 		assert.Equal(t, map[int]int{200: 4, 202: 2, 429: 1}, due.Statuses)
+		assert.Equal(t, map[int]string{429: "Later."}, due.Messages)
 		assert.Equal(t, []string{"async", "sync"}, due.Modes())
 		assert.Equal(t, 3*time.Second, r.Length())
 		assert.False(t, r.Steady)

@@ -28,13 +28,14 @@ type Tally struct {
 	TimedOut   map[string]int // those of Errors that were given up after their time, by mode
 	Good       int            // successes within the time that was asked for
 	Statuses   map[int]int    // HTTP answers; a request may have had several
+	Messages   map[int]string // what the first answer of a status said of itself, if any did
 
 	latency map[string]*hdrhistogram.Histogram // by mode
 	delay   *hdrhistogram.Histogram            // from due to sent
 }
 
 func newTally() *Tally {
-	return &Tally{Errors: map[string]int{}, TimedOut: map[string]int{}, Statuses: map[int]int{}, latency: map[string]*hdrhistogram.Histogram{}, delay: newHistogram()}
+	return &Tally{Errors: map[string]int{}, TimedOut: map[string]int{}, Statuses: map[int]int{}, Messages: map[int]string{}, latency: map[string]*hdrhistogram.Histogram{}, delay: newHistogram()}
 }
 
 func newHistogram() *hdrhistogram.Histogram { return hdrhistogram.New(1, longest, digits) }
@@ -50,6 +51,7 @@ func (t *Tally) add(e event, slo time.Duration) {
 	for _, status := range e.Statuses {
 		t.Statuses[status]++
 	}
+	t.hear(e.Messages)
 	switch took := e.done.Sub(e.due); {
 	case e.fate == unfinished:
 		t.Unfinished++
@@ -79,6 +81,15 @@ func (t *Tally) of(mode string) *hdrhistogram.Histogram {
 	return h
 }
 
+// hear keeps the messages of statuses that have none yet.
+func (t *Tally) hear(messages map[int]string) {
+	for status, message := range messages {
+		if _, known := t.Messages[status]; !known {
+			t.Messages[status] = message
+		}
+	}
+}
+
 // put records a duration, within what the histogram holds.
 func put(h *hdrhistogram.Histogram, d time.Duration) {
 	_ = h.RecordValue(min(max(d.Microseconds(), 1), longest)) // fails only beyond these bounds
@@ -95,6 +106,7 @@ func (t *Tally) merge(o *Tally) {
 	for status, n := range o.Statuses {
 		t.Statuses[status] += n
 	}
+	t.hear(o.Messages)
 	for what, n := range o.Errors {
 		t.Errors[what] += n
 	}
