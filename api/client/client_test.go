@@ -141,6 +141,22 @@ func TestErrors(t *testing.T) {
 	}
 }
 
+// TestErrorText: of an answer that was not the service's, such as a redirect of a proxy,
+// the text ended with "(302 , request )".
+func TestErrorText(t *testing.T) {
+	t.Parallel()
+	for want, e := range map[string]Error{
+		"Too many requests. (429 rate_limited, request req_1)": {Status: 429, Code: "rate_limited", Message: "Too many requests.", RequestID: "req_1"},
+		"Too many requests. (429 rate_limited)":                {Status: 429, Code: "rate_limited", Message: "Too many requests."},
+		"the answer was 502 Bad Gateway (request req_1)":       {Status: 502, Message: "the answer was 502 Bad Gateway", RequestID: "req_1"},
+		"the answer was 302 Found":                             {Status: 302, Message: "the answer was 302 Found"},
+	} {
+		if got := e.Error(); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
 func TestSizes(t *testing.T) {
 	t.Parallel()
 	f, err := os.Create(t.TempDir() + "/x")

@@ -17,9 +17,20 @@ type Error struct {
 	RequestID  string        // to name the request to the operator
 }
 
-// Error returns the message, the code and the request id.
+// Error returns the message, and what is known of the status, which a message names
+// where there is no code, the code and the request id.
 func (e *Error) Error() string {
-	return fmt.Sprintf("%s (%d %s, request %s)", e.Message, e.Status, e.Code, e.RequestID)
+	var known []string
+	if e.Code != "" {
+		known = append(known, fmt.Sprintf("%d %s", e.Status, e.Code))
+	}
+	if e.RequestID != "" {
+		known = append(known, "request "+e.RequestID)
+	}
+	if len(known) == 0 {
+		return e.Message
+	}
+	return fmt.Sprintf("%s (%s)", e.Message, strings.Join(known, ", "))
 }
 
 // temporary says that the same call may succeed later.

@@ -50,16 +50,34 @@ func (c *cli) run(ctx context.Context, stdout, stderr io.Writer) error {
 	context.AfterFunc(ctx, stop)
 	ctx, cancel := context.WithTimeout(ctx, c.limit(plans))
 	defer cancel()
-	if err := s.probe(ctx, c.Timeout); err != nil {
+	if err := c.probe(ctx, s); err != nil {
 		return err
 	}
 	steps, err := measure(ctx, plans, s.next, stderr)
 	return errors.Join(err, c.report(steps, files, stdout, stderr), verdict(ctx, steps))
 }
 
+// probe asks the server once. Where the time for that runs out, it says which.
+func (c *cli) probe(ctx context.Context, s server) error {
+	bounded, cancel := context.WithTimeout(ctx, c.Timeout)
+	defer cancel()
+	err := s.probe(bounded)
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+		return errors.New("the time limit ended it (--limit) before the server had answered")
+	case ctx.Err() != nil:
+		return errors.New("interrupted before the server had answered")
+	case bounded.Err() != nil:
+		return fmt.Errorf("the server can't be measured: it gave no answer within %v (--timeout)", c.Timeout)
+	}
+	return err
+}
+
 // server is what gets the load.
 type server interface {
-	probe(ctx context.Context, timeout time.Duration) error // tells what can't be measured
+	probe(ctx context.Context) error // tells what can't be measured
 	next() load.Call
 	close()
 }
@@ -72,6 +90,8 @@ func (c *cli) server(m *mix) (server, error) {
 		ExpectContinueTimeout: time.Second, DisableCompression: true,
 	}
 	switch {
+	case c.Post == "" && c.Key == "":
+		return nil, errors.New("the API key must be set, with --key or DEEPFAKED_KEY")
 	case c.Post == "":
 		return newService(c.URL, c.Key, c.Mode, m, transport)
 	case c.Mode != modeSync:
@@ -120,7 +140,7 @@ func measure(ctx context.Context, plans []load.Plan, source load.Source, stderr 
 
 func announcement(p load.Plan) string {
 	if p.Burst > 0 {
-		return fmt.Sprintf("a burst of %d requests after a warm-up of %v", p.Burst, p.Warmup)
+		return fmt.Sprintf("a burst of %s after a warm-up of %v", count(p.Burst, "request"), p.Warmup)
 	}
 	return fmt.Sprintf("%s: a warm-up of %v, then up to %d windows of %v", named(p), p.Warmup, p.Windows, p.Window)
 }
@@ -131,7 +151,7 @@ func named(p load.Plan) string {
 	case p.Burst > 0:
 		return fmt.Sprintf("burst of %d", p.Burst)
 	case p.Clients > 0:
-		return fmt.Sprintf("%d clients", p.Clients)
+		return count(p.Clients, "client")
 	}
 	return fmt.Sprintf("%g/s", p.Rate)
 }

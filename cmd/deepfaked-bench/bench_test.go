@@ -18,6 +18,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"deepfaked/internal/load"
 )
 
 const (
@@ -339,6 +341,28 @@ func TestNotMeasurable(t *testing.T) {
 		assert.Contains(t, s.err, c.want, name)
 		assert.Equal(t, name == "all refused", strings.Contains(s.out, "never steady in 3 windows"), name)
 	}
+}
+
+// TestSilentProbe: a server that does not answer at all, or not before the time for
+// everything was up, was "context deadline exceeded", without a word on whose.
+func TestSilentProbe(t *testing.T) {
+	t.Parallel()
+	d := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
+	defer d.Close()
+	for flag, want := range map[string]string{
+		"--limit": "the time limit ended it (--limit) before the server had answered", "--timeout": "no answer within 100ms (--timeout)",
+	} {
+		s := call(t.Context(), "--url", d.URL, "--key", key, "--rate", "1", flag, "100ms", picture(t))
+		assert.Equal(t, exitFailed, s.code, flag)
+		assert.Contains(t, s.err, want)
+	}
+}
+
+// TestOne: it said "1 clients" and "a burst of 1 requests".
+func TestOne(t *testing.T) {
+	t.Parallel()
+	assert.Contains(t, announcement(load.Plan{Clients: 1}), "1 client:")
+	assert.Contains(t, announcement(load.Plan{Burst: 1}), "a burst of 1 request after")
 }
 
 // TestNoRedirects: load goes to the address that was named, wherever that points.

@@ -55,6 +55,9 @@ func (c *cli) plans() ([]load.Plan, error) {
 		Rate: c.Rate, Poisson: c.Arrivals == "poisson", Clients: c.Clients, Burst: c.Burst,
 		Warmup: c.Warmup, Window: c.Window, Windows: c.Windows, SLO: c.SLO, Timeout: c.Timeout, Connections: c.Connections, Seed: c.Seed,
 	}
+	if c.Rate == 0 && len(c.Ramp) == 0 && c.Clients == 0 && c.Burst == 0 {
+		return nil, usageError{errors.New("one of --rate, --ramp, --clients and --burst must be given, and more than 0")}
+	}
 	if c.PID != 0 {
 		base.Meter = meter(c.PID)
 	}

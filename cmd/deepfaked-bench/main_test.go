@@ -51,10 +51,10 @@ func TestCommandLine(t *testing.T) { //nolint:paralleltest // the environment is
 		args []string
 		want string
 	}{
-		"no key":         {[]string{"--rate", "1", file}, "the API key must be set"},
+		"no key":         {[]string{"--rate", "1", file}, "the API key must be set, with --key or DEEPFAKED_KEY"},
 		"no file":        {[]string{"--key", "k", "--rate", "1"}, "expected \"<files> ...\""},
 		"an absent file": {[]string{"--key", "k", "--rate", "1", "/nonexistent"}, "no such file"},
-		"no load":        {[]string{"--key", "k", file}, "one of a rate"},
+		"no load":        {[]string{"--key", "k", file}, "one of --rate, --ramp, --clients and --burst must be given"},
 		"two loads":      {[]string{"--key", "k", "--rate", "1", "--clients", "2", file}, "can't be used together"},
 		"an empty ramp":  {[]string{"--key", "k", "--ramp", "1,0", file}, "rates of a ramp must be positive"},
 		"no limit":       {[]string{"--key", "k", "--rate", "1", "--limit", "0s", file}, "must be positive"},

@@ -52,9 +52,7 @@ func (s *service) next() load.Call {
 
 // probe asks for the usage, so that a wrong address or key is told before the long
 // wait. A service that is busy or fails is measured all the same.
-func (s *service) probe(ctx context.Context, timeout time.Duration) error {
-	ctx, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
+func (s *service) probe(ctx context.Context) error {
 	_, err := s.client.Usage(ctx)
 	var refused *client.Error
 	if err == nil || errors.As(err, &refused) && (refused.Status == http.StatusTooManyRequests || refused.Status >= http.StatusInternalServerError) {

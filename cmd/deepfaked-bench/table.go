@@ -138,11 +138,11 @@ func (s step) remarks() (out []string) {
 		n    int
 		what string
 	}{
-		{due.Unsent, "requests were due and never sent, as all connections or this machine were busy; their latency is missing above."},
-		{due.Unfinished, "requests were given up when the run ended; their latency is missing above."},
+		{due.Unsent, "due and never sent, as all connections or this machine were busy, and missing in the latencies above."},
+		{due.Unfinished, "given up when the run ended, and missing in the latencies above."},
 	} {
 		if known.n > 0 {
-			out = append(out, fmt.Sprintf("%d %s", known.n, known.what))
+			out = append(out, count(known.n, "request")+" "+known.what)
 		}
 	}
 	out = append(out, refusals(due)...)

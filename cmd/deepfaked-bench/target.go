@@ -13,7 +13,6 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
-	"time"
 
 	"deepfaked/internal/filename"
 	"deepfaked/internal/load"
@@ -187,9 +186,7 @@ func messageOf(answer io.Reader) string {
 
 // probe posts a file, so that a wrong address is told before the long wait. A server
 // that is busy or fails is measured like any other.
-func (t *target) probe(ctx context.Context, timeout time.Duration) error {
-	ctx, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
+func (t *target) probe(ctx context.Context) error {
 	status, _, err := t.send(ctx, t.encoded[&t.mix.groups[0].files[0].content[0]])
 	switch {
 	case err != nil:
