@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
 	"os"
 	"os/signal"
@@ -108,11 +109,7 @@ func (c *cli) prepare() error {
 		}
 	}
 	if c.JSON != "" && c.JSON != "-" {
-		f, err := os.OpenFile(c.JSON, os.O_WRONLY|os.O_CREATE, 0o600)
-		if err != nil {
-			return err
-		}
-		if err := f.Close(); err != nil {
+		if err := writable(c.JSON); err != nil {
 			return err
 		}
 	}
@@ -120,6 +117,21 @@ func (c *cli) prepare() error {
 		return os.MkdirAll(c.Plots, 0o750)
 	}
 	return nil
+}
+
+// writable says why a file can't be written. It leaves what is there as it is, be it
+// nothing.
+func writable(path string) error {
+	_, before := os.Lstat(path) // a link stays, wherever it leads
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	err = f.Close()
+	if errors.Is(before, fs.ErrNotExist) {
+		err = errors.Join(err, os.Remove(path))
+	}
+	return err
 }
 
 // measure puts one load after the other on the source, until the server is gone.

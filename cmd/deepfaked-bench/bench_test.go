@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"sync"
@@ -356,6 +357,39 @@ func TestSilentProbe(t *testing.T) {
 		assert.Equal(t, exitFailed, s.code, flag)
 		assert.Contains(t, s.err, want)
 	}
+}
+
+// TestNoReportNoFile: where the measurement never began, the file for its JSON was left
+// behind, of no bytes, which scripts that waited for it took for the report.
+func TestNoReportNoFile(t *testing.T) {
+	t.Parallel()
+	d, to := newDouble(t), filepath.Join(t.TempDir(), "report.json")
+	s := call(t.Context(), "--url", d.URL, "--key", "another", "--rate", "1", "--json", to, picture(t))
+	assert.Equal(t, exitFailed, s.code)
+	assert.NoFileExists(t, to)
+}
+
+// TestSettingsAreReported: two reports could not be told apart by how long was measured,
+// or by what was sent, and by which program.
+func TestSettingsAreReported(t *testing.T) {
+	t.Parallel()
+	s := call(t.Context(), quick(newDouble(t), "--rate", "50", "--windows", "1", "--mix", "image=2", "--connections", "9", "--timeout", "30s", "--json", "-", picture(t))...)
+	require.Zero(t, s.code, s.err)
+	got := understood(t, s.out).Settings
+	build, ok := debug.ReadBuildInfo()
+	require.True(t, ok)
+	want := settings{Version: build.Main.Version, Form: formMultipart, Mix: map[string]float64{"image": 2}, Warmup: .1, Window: .2, Windows: 1, Timeout: 30, Connections: 9}
+	assert.Equal(t, want, got)
+}
+
+// TestSameRateTwice: the second load drew over the first one's histogram.
+func TestSameRateTwice(t *testing.T) {
+	t.Parallel()
+	plots := t.TempDir()
+	s := call(t.Context(), quick(newDouble(t), "--ramp", "50,50", "--windows", "1", "--plots", plots, picture(t))...)
+	require.Zero(t, s.code, s.err)
+	assert.FileExists(t, filepath.Join(plots, "histogram-sync-50-per-s.png"))
+	assert.FileExists(t, filepath.Join(plots, "histogram-sync-50-per-s-2.png"))
 }
 
 // TestOne: it said "1 clients" and "a burst of 1 requests".

@@ -42,7 +42,7 @@ type cli struct {
 	Limit       *time.Duration `placeholder:"DURATION" help:"Longest time of all; what was measured until then is told (default: what all loads may take)."`
 	Connections int            `default:"1024" help:"Most requests at once in an open loop; what finds none free is sent late."`
 
-	PID   int    `name:"pid" placeholder:"PID" help:"Process of the service on this machine: tells the processor time and memory of it and its children."`
+	PID   int    `name:"pid" placeholder:"PID" help:"Process of the service on this machine: tells the processor time of it and its children for each success, and the most memory that was read: proportional set size, in which what processes share counts once, or resident bytes where that can not be read."`
 	JSON  string `name:"json" placeholder:"FILE" help:"File for a report as JSON, or - for standard output, which moves the table to standard error."`
 	Plots string `placeholder:"DIR" help:"Folder for PNG files: histograms of latencies, and latency against load for ramps."`
 

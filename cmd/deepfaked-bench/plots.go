@@ -10,14 +10,19 @@ import (
 	"deepfaked/internal/loadchart"
 )
 
-// draw makes a histogram for each load and mode, histogram-MODE-LOAD.png, and for
-// ramps latency against load, latency-MODE.png.
+// draw makes a histogram for each load and mode, histogram-MODE-LOAD.png, with -2 and
+// so on for a load that comes again, and for ramps latency against load,
+// latency-MODE.png.
 func draw(dir string, steps []step) (err error) {
-	points := map[string][]loadchart.Point{}
+	points, times := map[string][]loadchart.Point{}, map[string]int{}
 	for _, s := range steps {
+		name := fileName(s.plan)
+		if times[name]++; times[name] > 1 {
+			name = fmt.Sprintf("%s-%d", name, times[name])
+		}
 		due := s.result.Due()
 		for _, mode := range due.Modes() {
-			path := filepath.Join(dir, fmt.Sprintf("histogram-%s-%s.png", mode, fileName(s.plan)))
+			path := filepath.Join(dir, fmt.Sprintf("histogram-%s-%s.png", mode, name))
 			err = errors.Join(err, loadchart.Histogram(path, fmt.Sprintf("%s: %s", mode, named(s.plan)), due.Latency(mode)))
 			points[mode] = append(points[mode], loadchart.Point{Rate: s.plan.Rate, Latency: due.Latency(mode)})
 		}

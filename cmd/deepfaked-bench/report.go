@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"runtime/debug"
 	"strconv"
 	"time"
 
@@ -19,9 +20,23 @@ type report struct {
 	Files       map[string]int `json:"files"` // by kind
 	Seed        uint64         `json:"seed"`
 	SLO         float64        `json:"slo"`
+	Settings    settings       `json:"settings"`
 	Ended       time.Time      `json:"ended"`
 	Interrupted bool           `json:"interrupted"`
 	Steps       []stepReport   `json:"steps"`
+}
+
+// settings are the rest of what a run needs that is to give the same.
+type settings struct {
+	Version     string             `json:"version"` // of this program; empty where the build did not say
+	Post        string             `json:"post"`    // empty: the service's own interface
+	Form        string             `json:"form"`    // of post
+	Mix         map[string]float64 `json:"mix"`     // null: all files alike
+	Warmup      float64            `json:"warmup"`
+	Window      float64            `json:"window"`
+	Windows     int                `json:"windows"`
+	Timeout     float64            `json:"timeout"`
+	Connections int                `json:"connections"`
 }
 
 type stepReport struct {
@@ -76,7 +91,7 @@ type serverReport struct {
 
 // report writes everything that was asked for.
 func (c *cli) report(steps []step, files []file, stdout, stderr io.Writer) error {
-	r := report{URL: c.URL, Mode: c.Mode, Files: map[string]int{}, Seed: c.Seed, SLO: c.SLO.Seconds(), Ended: time.Now().UTC()}
+	r := report{URL: c.URL, Mode: c.Mode, Files: map[string]int{}, Seed: c.Seed, SLO: c.SLO.Seconds(), Settings: c.settings(), Ended: time.Now().UTC()}
 	for _, f := range files {
 		r.Files[string(f.kind)]++
 	}
@@ -93,6 +108,17 @@ func (c *cli) report(steps []step, files []file, stdout, stderr io.Writer) error
 		err = errors.Join(err, draw(c.Plots, steps))
 	}
 	return errors.Join(err, c.writeJSON(r, stdout))
+}
+
+func (c *cli) settings() settings {
+	s := settings{
+		Post: c.Post, Form: c.Form, Mix: c.Mix, Warmup: c.Warmup.Seconds(), Window: c.Window.Seconds(), Windows: c.Windows,
+		Timeout: c.Timeout.Seconds(), Connections: c.Connections,
+	}
+	if build, ok := debug.ReadBuildInfo(); ok {
+		s.Version = build.Main.Version
+	}
+	return s
 }
 
 func (c *cli) writeJSON(r report, stdout io.Writer) error {

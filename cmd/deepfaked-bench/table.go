@@ -74,7 +74,7 @@ func percentiles(due *load.Tally, mode string, timeout time.Duration) (cells []s
 
 func printFates(w io.Writer, steps []step) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintln(table, "LOAD\tREQUESTS\tSUCCEEDED\tANSWERS\tERRORS\tCPU EACH\tMEMORY\tMEASURED")
+	_, _ = fmt.Fprintln(table, "LOAD\tREQUESTS\tSUCCEEDED\tANSWERS\tERRORS\tCPU EACH\tMEMORY (PSS)\tMEASURED")
 	for _, s := range steps {
 		due := s.result.Due()
 		cpu, memory := "-", "-"
