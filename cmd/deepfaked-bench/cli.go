@@ -27,7 +27,7 @@ type cli struct {
 	Rate     float64   `xor:"load" placeholder:"R" help:"Open loop: requests a second."`
 	Ramp     []float64 `xor:"load" placeholder:"R1" help:"Open loop at one rate after the other."`
 	Clients  int       `xor:"load" placeholder:"N" help:"Closed loop with so many clients."`
-	Burst    int       `xor:"load" placeholder:"N" help:"So many requests at once, once."`
+	Burst    int       `xor:"load" placeholder:"N" help:"So many requests at once, once. One client warms the service up before, back to back, and uses up what the plan allows in a minute: --warmup 0s leaves that out."`
 	Arrivals string    `enum:"poisson,constant" default:"poisson" help:"How an open loop arrives: poisson (like many people) or constant (evenly)."`
 
 	Mode string             `enum:"sync,async,both" default:"sync" help:"sync, async (from submission to result, asking again when the service says) or both, half of each."`

@@ -86,7 +86,7 @@ type latencyReport struct {
 
 type serverReport struct {
 	CPU    float64 `json:"cpu_per_success"`
-	Memory int64   `json:"resident_bytes"`
+	Memory int64   `json:"resident_bytes"` // proportional set size, the most that was read
 }
 
 // report writes everything that was asked for.
