@@ -1,10 +1,8 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"image/png"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -197,113 +195,6 @@ func TestOtherLoads(t *testing.T) {
 	}
 }
 
-// TestEndedEarly: the report is what was measured until then, and the exit code
-// says so.
-func TestEndedEarly(t *testing.T) {
-	t.Parallel()
-	for name, c := range map[string]struct {
-		limit, want string
-	}{"by a signal": {"1m", "interrupted"}, "by the limit": {"2s", "--limit"}} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			d := newDouble(t)
-			ctx, cancel := context.WithCancel(t.Context())
-			defer cancel()
-			if c.limit == "1m" {
-				go func() {
-					<-d.tenth
-					cancel()
-				}()
-			}
-			s := call(ctx, "--url", d.URL, "--key", key, "--rate", "50", "--warmup", "0s", "--window", "1m", "--limit", c.limit, "--json", "-", picture(t))
-			assert.Equal(t, exitFailed, s.code)
-			assert.Contains(t, s.err, c.want)
-			assert.Contains(t, s.err, "too short to tell")
-			r := understood(t, s.out)
-			assert.True(t, r.Interrupted)
-			require.Len(t, r.Steps, 1)
-			assert.Positive(t, r.Steps[0].Successes)
-			assert.Less(t, r.Steps[0].Measured, 30.)
-		})
-	}
-}
-
-// TestServerThatDies: the exit code was 0, and nothing but a column of errors told that most
-// of the measurement was of nobody; clients of a closed loop called as often as they could,
-// 95,000 times in five seconds.
-func TestServerThatDies(t *testing.T) {
-	t.Parallel()
-	d := newDouble(t)
-	go func() {
-		<-d.tenth
-		d.CloseClientConnections()
-		d.Close()
-	}()
-	s := call(t.Context(), quick(d, "--warmup", "0s", "--clients", "2", "--json", "-", picture(t))...)
-	assert.Equal(t, exitFailed, s.code)
-	assert.Contains(t, s.err, "the server stopped answering")
-	assert.Regexp(t, `of \d+ requests \d+ failed without an answer that counts \(.*connection refused: \d+`, s.err)
-	step := understood(t, s.out).Steps[0]
-	assert.Less(t, step.Errors["connection refused"], 2*4*200/10+10, "each client waits 10 ms")
-}
-
-// TestRampEndsWithTheServer: once the server was gone, every later rate of a ramp was
-// still measured, each for minutes by default.
-func TestRampEndsWithTheServer(t *testing.T) {
-	t.Parallel()
-	d := newDouble(t)
-	go func() {
-		<-d.tenth
-		d.CloseClientConnections()
-		d.Close()
-	}()
-	s := call(t.Context(), quick(d, "--warmup", "0s", "--ramp", "60,70,80", "--json", "-", picture(t))...)
-	assert.Equal(t, exitFailed, s.code)
-	assert.Contains(t, s.err, "60/s: the server stopped answering")
-	assert.Len(t, understood(t, s.out).Steps, 1)
-}
-
-// TestAnswersThatDoNotCount: that the server had stopped answering, and the report held
-// what came before, was said of servers that answered every time but not as they should,
-// and of one that had answered nothing before.
-func TestAnswersThatDoNotCount(t *testing.T) {
-	t.Parallel()
-	job := map[string]any{"id": "det_1", "status": "processing"}
-	for name, c := range map[string]struct {
-		mode   string
-		submit int
-		result func(w http.ResponseWriter, r *http.Request)
-		want   string
-	}{
-		"jobs that fail": {modeAsync, 202, func(w http.ResponseWriter, _ *http.Request) {
-			reply(w, 200, map[string]any{"id": "det_1", "status": "failed"})
-		}, "no request succeeded"},
-		"jobs out of sight":   {modeAsync, 202, func(w http.ResponseWriter, _ *http.Request) { reply(w, 503, map[string]any{"error": "unavailable"}) }, "no request succeeded"},
-		"jobs without an end": {modeAsync, 202, func(w http.ResponseWriter, _ *http.Request) { reply(w, 200, job) }, "no request succeeded"},
-		"nonsense":            {modeSync, 200, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<html>")) }, "no request succeeded"},
-		"silence":             {modeSync, 0, nil, "burst of 3: no request of the measurement got an answer"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			d := scripted(t, func(w http.ResponseWriter, r *http.Request) {
-				_, _ = io.Copy(io.Discard, r.Body)
-				switch {
-				case c.result == nil:
-					<-r.Context().Done()
-				case c.submit == 202 && r.Method == http.MethodPost:
-					reply(w, 202, job)
-				default:
-					c.result(w, r)
-				}
-			})
-			s := call(t.Context(), "--url", d.URL, "--key", key, "--mode", c.mode, "--burst", "3", "--warmup", "0s", "--timeout", "700ms", picture(t))
-			assert.Equal(t, exitFailed, s.code)
-			assert.Contains(t, s.err, "deepfaked-bench: "+c.want+"\n")
-			assert.NotContains(t, s.err, "stopped answering")
-		})
-	}
-}
-
 // TestLimitCoversAllLoads: a measurement of six rates that are never steady takes longer than the
 // ten minutes that were its limit unless one was given.
 func TestLimitCoversAllLoads(t *testing.T) {
@@ -315,48 +206,6 @@ func TestLimitCoversAllLoads(t *testing.T) {
 	brief := time.Second
 	c.Limit = &brief
 	assert.Equal(t, brief, c.limit(plans))
-}
-
-// TestNotMeasurable: what can't succeed is told at once, or at the end.
-func TestNotMeasurable(t *testing.T) {
-	t.Parallel()
-	d := newDouble(t)
-	gone := httptest.NewServer(http.NotFoundHandler())
-	gone.Close()
-	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<html>")) }))
-	defer other.Close()
-	sound := place(t, t.TempDir(), "a.wav", wavBytes)
-	for name, c := range map[string]struct {
-		args []string
-		want string
-	}{
-		"another's key": {[]string{"--url", d.URL, "--key", "x"}, "The key is unknown. (401 unauthorized"},
-		"nobody there":  {[]string{"--url", gone.URL, "--key", key}, "connection refused"},
-		// These two ran to their end, and told only then that nothing had succeeded.
-		"another path":   {[]string{"--url", d.URL + "/nope", "--key", key}, "the service can't be measured"},
-		"another server": {[]string{"--url", other.URL, "--key", key}, "the service can't be measured"},
-		"all refused":    {[]string{"--url", d.URL, "--key", key}, "no request succeeded"},
-	} {
-		s := call(t.Context(), append(c.args, "--rate", "50", "--warmup", "0s", "--window", "100ms", "--windows", "3", sound)...)
-		assert.Equal(t, exitFailed, s.code, name)
-		assert.Contains(t, s.err, c.want, name)
-		assert.Equal(t, name == "all refused", strings.Contains(s.out, "never steady in 3 windows"), name)
-	}
-}
-
-// TestSilentProbe: a server that does not answer at all, or not before the time for
-// everything was up, was "context deadline exceeded", without a word on whose.
-func TestSilentProbe(t *testing.T) {
-	t.Parallel()
-	d := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
-	defer d.Close()
-	for flag, want := range map[string]string{
-		"--limit": "the time limit ended it (--limit) before the server had answered", "--timeout": "no answer within 100ms (--timeout)",
-	} {
-		s := call(t.Context(), "--url", d.URL, "--key", key, "--rate", "1", flag, "100ms", picture(t))
-		assert.Equal(t, exitFailed, s.code, flag)
-		assert.Contains(t, s.err, want)
-	}
 }
 
 // TestNoReportNoFile: where the measurement never began, the file for its JSON was left
@@ -408,51 +257,4 @@ func TestNoRedirects(t *testing.T) {
 	assert.Equal(t, exitFailed, s.code)
 	assert.Equal(t, map[string]int{"307": 3}, understood(t, s.out).Steps[0].Statuses)
 	assert.Zero(t, other.uploads.Load())
-}
-
-// TestMostlyRefused: a closed loop that was refused nearly always gave its throughput,
-// and the exit code 0, as if that were what the service can do.
-func TestMostlyRefused(t *testing.T) {
-	t.Parallel()
-	d := newDouble(t)
-	sound := place(t, t.TempDir(), "a.wav", wavBytes)
-	s := call(t.Context(), quick(d, "--clients", "2", "--mix", "image=1,audio=4", "--json", "-", sound, picture(t))...)
-	assert.Equal(t, exitFailed, s.code)
-	assert.Regexp(t, `2 clients: \d+ of \d+ requests succeeded, too few`, s.err)
-	assert.Positive(t, understood(t, s.out).Steps[0].Successes)
-}
-
-// TestRefusalsAreTold: of every 429 it was said that a limit of the plan had been reached,
-// also where the service was full, and of a 500 nothing but that no request succeeded.
-func TestRefusalsAreTold(t *testing.T) {
-	t.Parallel()
-	var n atomic.Int64
-	d := scripted(t, func(w http.ResponseWriter, _ *http.Request) {
-		if n.Add(1) == 1 {
-			reply(w, 500, map[string]any{"error": "internal_error", "message": "Something broke here."})
-			return
-		}
-		reply(w, 429, map[string]any{"error": "rate_limited", "message": "The service is full."})
-	})
-	s := call(t.Context(), "--url", d.URL, "--key", key, "--burst", "3", "--warmup", "0s", "--json", "-", picture(t))
-	assert.Equal(t, exitFailed, s.code)
-	assert.Contains(t, s.err, "burst of 3: 2 answers of 429, the first: The service is full.\n")
-	assert.Contains(t, s.err, "burst of 3: 1 answer of 500, the first: Something broke here.\n")
-	assert.Equal(t, map[string]string{"429": "The service is full.", "500": "Something broke here."}, understood(t, s.out).Steps[0].Messages)
-}
-
-// TestTimeoutsAreTold: a percentile among requests that were given up is marked, as
-// nobody knows how long they would have taken.
-func TestTimeoutsAreTold(t *testing.T) {
-	t.Parallel()
-	d := scripted(t, func(_ http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body)
-		<-r.Context().Done()
-	})
-	s := call(t.Context(), "--url", d.URL, "--key", key, "--burst", "3", "--warmup", "0s", "--timeout", "500ms", "--json", "-", picture(t))
-	assert.Equal(t, exitFailed, s.code)
-	assert.Regexp(t, `burst of 3 +0/s +0/s +sync +≥\d\S*s( +-){4} +≥\d\S*s\n`, s.err)
-	latency := understood(t, s.out).Steps[0].Latency["sync"]
-	assert.Equal(t, [2]int{3, 3}, [2]int{latency.Count, latency.TimedOut})
-	assert.GreaterOrEqual(t, latency.P50, .5)
 }
