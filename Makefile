@@ -1,6 +1,9 @@
 # Two commands: make run starts the service, make test checks everything.
 # Both set the machine up first; scripts/setup says what it installs and why.
 
+# ONNX Runtime reports to nobody, whatever uses it.
+export ORT_DISABLE_TELEMETRY := 1
+
 TAGS      := gocv_specific_modules,gocv_videoio,nodynamic
 TEST_TAGS := $(TAGS),matprofile
 LISTEN    ?= 127.0.0.1:8080

@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -17,6 +18,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"deepfaked/inference/ort"
 	"deepfaked/models"
 )
 
@@ -171,4 +173,20 @@ func TestModels(t *testing.T) { //nolint:paralleltest // one ONNX Runtime in a p
 	for _, task := range models.Tasks() {
 		assert.NotEqual(t, task.Optional(), strings.Contains(list, string(task)), task)
 	}
+}
+
+// ONNX Runtime 1.31 gave the machine an identifier, kept a database of what it had to report in the
+// user's cache and looked up a name outside, for a service whose media never leave the machine.
+func TestNothingIsReported(t *testing.T) {
+	t.Parallel()
+	library, err := ort.FindLibrary("", ort.CPU)
+	require.NoError(t, err)
+	home := t.TempDir()
+	c := exec.CommandContext(t.Context(), os.Args[0], "detect", "--provider", "cpu", "--onnxruntime", library, write(t, "a.png", somePicture(t)))
+	c.Env = []string{"HOME=" + home, "PATH=" + os.Getenv("PATH")}
+	out, err := c.CombinedOutput()
+	require.NoError(t, err, string(out))
+	left, err := os.ReadDir(home)
+	require.NoError(t, err)
+	assert.Empty(t, left)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"sync"
 
 	ort "github.com/yalue/onnxruntime_go"
@@ -61,12 +62,25 @@ func Open(opts Options) (*Environment, error) {
 	return e, nil
 }
 
+// silence keeps ONNX Runtime from reporting to Microsoft, as it does by default since 1.31: it
+// gave the machine an identifier and looked for a host outside. The variable is that of
+// microsoft/onnxruntime#27379, and is read when the library is loaded.
+func silence() error {
+	if err := os.Setenv("ORT_DISABLE_TELEMETRY", "1"); err != nil {
+		return fmt.Errorf("turn ONNX Runtime's telemetry off: %w", err)
+	}
+	return nil
+}
+
 // load initialises the process-wide library.
 func load(library string) error {
 	loading.Lock()
 	defer loading.Unlock()
 	if ort.IsInitialized() {
 		return ErrOpen
+	}
+	if err := silence(); err != nil {
+		return err
 	}
 	ort.SetSharedLibraryPath(library)
 	if err := ort.InitializeEnvironment(ort.WithLogLevelError()); err != nil {

@@ -83,7 +83,7 @@ func command(ctx context.Context, dir, program string, args ...string) error {
 	c := exec.CommandContext(ctx, program, args...) //nolint:gosec // G204: the operator's own interpreter and our scripts
 	c.Dir, c.Stderr = dir, &said
 	c.WaitDelay = time.Second // for its children, which have the same standard error and may outlive it
-	c.Env = append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1", "PIP_DISABLE_PIP_VERSION_CHECK=1")
+	c.Env = append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1", "PIP_DISABLE_PIP_VERSION_CHECK=1", "ORT_DISABLE_TELEMETRY=1")
 	err := c.Run()
 	if err == nil || ctx.Err() != nil || errors.Is(err, exec.ErrWaitDelay) {
 		return ctx.Err()

@@ -64,6 +64,7 @@ class Running(Process):
             "PEER_MODELS": str(MODELS), "PEER_MODULES": str(folder),
             # Nothing of theirs is reported to anybody or left behind.
             "BENTOML_DO_NOT_TRACK": "True", "BENTOML_HOME": f"{box}/bentoml", "RAY_USAGE_STATS_ENABLED": "0", "RAY_TMPDIR": f"{box}/ray",
+            "ORT_DISABLE_TELEMETRY": "1",
         }
         super().__init__(peer.command(folder, port), Path(box) / f"{peer.name}.log", environment, roster.HERE)
         self.peer, self.first, self.url = peer, first, f"http://127.0.0.1:{port}{peer.path}"
