@@ -32,7 +32,7 @@ type workFlags struct {
 	priorFlag
 	Log         logFlags       `embed:"" prefix:"log-"`
 	Admin       *string        `env:"DEEPFAKED_ADMIN" placeholder:"ADDR" help:"host:port of metrics, probes and profiles, for those who run the service only; port 0 takes a free one (default: none)."`
-	Workers     *int           `env:"DEEPFAKED_WORKERS" placeholder:"N" help:"Jobs analysed at the same time; 0 accepts jobs and leaves them to other processes, or to a later start (default: four for each core, ${workers} here)."`
+	Workers     *int           `env:"DEEPFAKED_WORKERS" placeholder:"N" help:"Jobs analysed at the same time, and a quarter as many films beside them; 0 accepts jobs and leaves them to other processes, or to a later start (default: four for each core, ${workers} here)."`
 	Uploads     *string        `env:"DEEPFAKED_UPLOADS" placeholder:"URL" help:"Where the uploads of jobs wait: file:///DIR, s3://BUCKET, gs://BUCKET or azblob://CONTAINER, with options as gocloud.dev documents them (default: file://, the data folder)."`
 	Redis       *string        `env:"DEEPFAKED_REDIS" placeholder:"URL" help:"Redis in which several processes count requests together, redis://HOST:PORT/DATABASE (default: each counts its own)."`
 	Deadline    *time.Duration `env:"DEEPFAKED_DEADLINE" placeholder:"TIME" help:"Longest analysis that a client waits for (default: ${deadline})."`

@@ -70,7 +70,7 @@ type Upload struct {
 
 // Jobs bounds asynchronous work.
 type Jobs struct {
-	Workers  int           `yaml:"workers"`  // jobs analysed at the same time
+	Workers  int           `yaml:"workers"`  // jobs analysed at the same time, and a quarter as many films; by default four for each core
 	Queue    int           `yaml:"queue"`    // jobs waiting; further ones are told to come back
 	Attempts int           `yaml:"attempts"` // of one job, before it fails
 	Deadline time.Duration `yaml:"deadline"` // of one attempt, from when its turn has come
