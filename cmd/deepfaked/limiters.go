@@ -40,7 +40,6 @@ func (s *service) limiter(client *redis.Client, counts string) (api.Limiter, err
 	if err != nil {
 		return nil, err
 	}
-	shared.Look()
 	s.limits = append(s.limits, shared)
 	return shared, nil
 }

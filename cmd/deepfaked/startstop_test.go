@@ -65,7 +65,7 @@ func TestStopBeginsNoJob(t *testing.T) { //nolint:paralleltest // one ONNX Runti
 	require.NoError(t, err)
 	assert.Equal(t, 202, s.detect(t, key, longFilm(t), "async", "true").status)
 	require.Eventually(t, func() bool { return jobs("running") == 1 }, patience, time.Millisecond)
-	assert.Equal(t, 202, s.detect(t, key, somePicture(t), "async", "true").status)
+	assert.Equal(t, 202, s.detect(t, key, longFilm(t), "async", "true").status)
 
 	stopped := make(chan int, 1)
 	go func() { stopped <- s.stop() }()

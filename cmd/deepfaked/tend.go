@@ -45,13 +45,13 @@ func (s *service) tend(ctx context.Context) {
 	ticker := time.NewTicker(tendEvery)
 	defer ticker.Stop()
 	for owed, failing := 0, false; ; {
+		for _, l := range s.limits {
+			l.Look()
+		}
 		select {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
-		}
-		for _, l := range s.limits {
-			l.Look()
 		}
 		if n, _ := s.jobs.Clear(ctx); n > 0 { // that it could not be has been said
 			s.logger.Info("removed uploads that could not be removed when their analysis ended", "uploads", n)
