@@ -17,10 +17,10 @@ STUDY = pipeline.Study(
     version="0.7.0",
     task="face-manipulation",
     description="Judges one face: a small network on what two blocks of ViT-Tiny make of it and how that differs from what they make of it and what is about it, trained on genuine faces, blended copies "
-    "of them and manipulated faces of 68 methods. Experimental: about three times in four it ranks a face of an unseen method above one "
-    "of an unseen genuine source, among pictures a little less often. Best on heads that are rendered or generated from a picture and a "
-    "voice; little better than chance on hand-made composites beside genuine faces of their own source, face swaps such as SimSwap and FaceShifter, "
-    "and lip sync such as Diff2Lip. Its likeliest false alarms are clips that talking heads were driven by.",
+    "of them and manipulated faces of 111 methods. Experimental: about three times in four it ranks a face of an unseen method above one "
+    "of an unseen genuine source. Best on heads that are rendered or generated from a picture and a "
+    "voice; little better than chance on DeepFaceLab's and DFDC's face swaps, StyleSwap, ReSyncer and NullFace, "
+    "and on lip sync such as Diff2Lip and HyperLips. Its likeliest false alarms are clips that talking heads were driven by, and restored or degraded photographs.",
     recipe="scripts/train/face",
     data=data,
     preprocessing={"margin": data.MARGIN, "surround": data.SURROUND},
