@@ -196,20 +196,21 @@ func (s *Store) Alone(ctx context.Context, name string, fn func() error) error {
 		return fmt.Errorf("lock %s: %w", name, err)
 	}
 	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }() // the lock ends with it
-	for deadline, locked := time.Now().Add(patience), false; !locked; {
+	for deadline := time.Now().Add(patience); ; {
+		locked := false
 		if err := conn.QueryRow(ctx, "SELECT pg_try_advisory_lock($1)", lockKey(name)).Scan(&locked); err != nil {
 			return fmt.Errorf("lock %s: %w", name, err)
 		}
-		if !locked && time.Now().After(deadline) {
+		switch {
+		case locked:
+			return fn()
+		case time.Now().After(deadline):
 			return fmt.Errorf("another process has been busy with %s of the database for %v; start again once it is done", name, patience)
 		}
-		if !locked {
-			select {
-			case <-ctx.Done():
-				return ctx.Err()
-			case <-time.After(20 * time.Millisecond):
-			}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(20 * time.Millisecond):
 		}
 	}
-	return fn()
 }
