@@ -35,6 +35,13 @@ type double struct {
 	asked   sync.Map
 }
 
+// dies ends it with its tenth upload.
+func (d *double) dies() {
+	<-d.tenth
+	d.CloseClientConnections()
+	d.Close()
+}
+
 func newDouble(t *testing.T) *double {
 	t.Helper()
 	d := &double{tenth: make(chan struct{})}

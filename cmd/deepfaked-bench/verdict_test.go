@@ -50,11 +50,7 @@ func TestEndedEarly(t *testing.T) {
 func TestServerThatDies(t *testing.T) {
 	t.Parallel()
 	d := newDouble(t)
-	go func() {
-		<-d.tenth
-		d.CloseClientConnections()
-		d.Close()
-	}()
+	go d.dies()
 	s := call(t.Context(), quick(d, "--warmup", "0s", "--clients", "2", "--json", "-", picture(t))...)
 	assert.Equal(t, exitFailed, s.code)
 	assert.Contains(t, s.err, "the server stopped answering")
@@ -68,11 +64,7 @@ func TestServerThatDies(t *testing.T) {
 func TestRampEndsWithTheServer(t *testing.T) {
 	t.Parallel()
 	d := newDouble(t)
-	go func() {
-		<-d.tenth
-		d.CloseClientConnections()
-		d.Close()
-	}()
+	go d.dies()
 	s := call(t.Context(), quick(d, "--warmup", "0s", "--ramp", "60,70,80", "--json", "-", picture(t))...)
 	assert.Equal(t, exitFailed, s.code)
 	assert.Contains(t, s.err, "60/s: the server stopped answering")
