@@ -37,6 +37,8 @@ type cli struct {
 	Config configCommand `cmd:"" help:"Print the configuration in force, as a YAML file that --config takes."`
 	Decode decodeCommand `cmd:"" hidden:""`
 	Health healthCommand `cmd:"" hidden:"" help:"Ask the service on this machine whether it is ready; exits with 1 when it is not."`
+
+	Version kong.VersionFlag `help:"Print what this binary was built from."`
 }
 
 // Pointers tell a flag that was not given from one that was: the order is flag,
@@ -72,7 +74,7 @@ func (f booksFlags) lay(c *config.Config) {
 // engineFlags choose what judges, and on what.
 type engineFlags struct {
 	runtimeFlags
-	Sessions  *int    `env:"DEEPFAKED_SESSIONS" placeholder:"N" help:"ONNX Runtime sessions for each model (default: measured at the start on a CPU, unless their threads are given, one on a GPU)."`
+	Sessions  *int    `env:"DEEPFAKED_SESSIONS" placeholder:"N" help:"ONNX Runtime sessions for each model (default: measured at the start on a CPU, unless their threads are given, two on a GPU)."`
 	Threads   *int    `env:"DEEPFAKED_THREADS" placeholder:"N" help:"Threads of a session (default: sessions times threads is the number of cores)."`
 	Precision *string `env:"DEEPFAKED_PRECISION" placeholder:"NAME" help:"auto, full, int8, fp16 or tf32: models that have such variants run in 8 bits on a CPU and in half precision on a GPU, others there in TF32, where the self-test finds them right (default: ${precision})."`
 	Devices   []int   `env:"DEEPFAKED_DEVICES" sep:"," placeholder:"N" help:"GPUs to run on, by number, such as 0,1 (default: the first)."`
@@ -127,7 +129,7 @@ func (f engineFlags) lay(c *config.Config) {
 func defaults() kong.Vars {
 	c := config.Default()
 	return kong.Vars{
-		"listen": c.Listen, "data": c.Data, "provider": c.Provider, "precision": c.Inference.Precision,
+		"version": versionText(), "listen": c.Listen, "data": c.Data, "provider": c.Provider, "precision": c.Inference.Precision,
 		"log_level": c.Log.Level, "log_format": c.Log.Format,
 		"deadline": short(c.Deadline), "drain": short(c.Drain), "workers": strconv.Itoa(c.Jobs.Workers),
 		"batch": fmt.Sprintf("%d on a CPU, %d on a GPU", maxBatch, gpuBatch),

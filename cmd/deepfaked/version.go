@@ -1,0 +1,36 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"runtime/debug"
+	"strings"
+)
+
+// versionText says what this binary was built from: the revision, as git's short form, and Go.
+func versionText() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown"
+	}
+	set := map[string]string{}
+	for _, s := range info.Settings {
+		set[s.Key] = s.Value
+	}
+	return described(set["vcs.revision"], set["vcs.time"], set["vcs.modified"] == "true", info.GoVersion)
+}
+
+// described is such a line; revision and time are empty where it was built without git.
+func described(revision, when string, modified bool, goVersion string) string {
+	const short = 7
+	name := cmp.Or(revision[:min(len(revision), short)], "unknown")
+	if modified {
+		name += " with changes"
+	}
+	day, _, _ := strings.Cut(when, "T")
+	about := []string{goVersion}
+	if day != "" {
+		about = []string{day, goVersion}
+	}
+	return fmt.Sprintf("deepfaked %s (%s)", name, strings.Join(about, ", "))
+}
