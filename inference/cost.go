@@ -26,15 +26,15 @@ func classOf(req Request) class {
 	return c
 }
 
-// places is how many places a file takes while it is decoded and judged: what may be a
-// film, or an animation, holds the memory of many frames.
-func (c class) places() int {
+// film says whether a file may be a film or an animation, and so hold the memory of many
+// frames while it is judged.
+func (c class) film() bool {
 	switch c.format {
 	case "", preprocess.JPEG, preprocess.BMP, preprocess.TIFF,
 		preprocess.WAV, preprocess.MP3, preprocess.AAC, preprocess.FLAC, preprocess.AMR, preprocess.AMRWB:
-		return 1
+		return false
 	default:
-		return 2
+		return true
 	}
 }
 

@@ -61,7 +61,9 @@ func (g *gate) enter(ctx context.Context, req Request) (leave func(judged bool),
 	}
 	asked := time.Now()
 	v := &visit{class: classOf(req), turn: make(chan struct{})}
-	v.places = min(v.class.places(), g.opts.Parallel)
+	if v.places = 1; v.class.film() {
+		v.places = min(g.opts.Film, g.opts.Parallel)
+	}
 	v.entry = entry{payer: payer{req.Account, req.Priority}, visit: v, rows: 1}
 	if err := g.queue(ctx, v); err != nil {
 		return nil, err
@@ -115,7 +117,7 @@ func (g *gate) queue(ctx context.Context, v *visit) error {
 // lineOf is the line of a file. Of what has not been seen before, films and jobs may take long.
 func (g *gate) lineOf(v *visit) int {
 	near, known := g.costs.near(v.class)
-	if near > briefly || !known && (v.class.places() > 1 || v.entry.payer.priority == Background) {
+	if near > briefly || !known && (v.class.film() || v.entry.payer.priority == Background) {
 		return long
 	}
 	return quick

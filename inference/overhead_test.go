@@ -53,7 +53,7 @@ func serviceLoad(on ort.Provider) (batch, clients int) {
 
 // newRig has what the service has where models run. On a CPU these are as many sessions
 // of one thread as are asked for, and of the kernel, for as long as the process lives, the
-// policy; on a GPU one session for each device, used by one thread. What it asks of Go is
+// policy; on a GPU those of the service, each used by one thread. What it asks of Go is
 // the same.
 func newRig(b *testing.B, model *models.Model, sessions int) *rig {
 	b.Helper()

@@ -106,8 +106,8 @@ func openEngine(ctx context.Context, cfg config.Config, logger *slog.Logger, tak
 	parts := inference.Parts{Decoder: pool, Scheduler: e.scheduler, Cards: e.cards, Fusion: fusion, Provider: e.provider,
 		FixedShapes: environment.Provider() != ort.CPU}
 	opts := inference.DefaultDetectorOptions()
-	e.parallel = placesEach * decoders
-	opts.Parallel, opts.Prior = e.parallel, cfg.Prior
+	e.parallel = places(environment.Provider(), decoders, e.scheduler.Executors())
+	opts.Parallel, opts.Film, opts.Prior = e.parallel, placesOfFilm(e.parallel, decoders), cfg.Prior
 	if take.watch != nil {
 		opts.Observer = take.watch
 	}
@@ -125,7 +125,7 @@ func openRuntime(cfg config.Config, models int, logger *slog.Logger) (*ort.Envir
 	opts := ort.DefaultOptions()
 	opts.Library, opts.Provider, opts.Logger = cfg.ONNXRuntime, ort.Provider(cfg.Provider), logger
 	opts.Sessions, opts.IntraOpThreads = cfg.Inference.Sessions, cfg.Inference.Threads
-	opts.GPUMemoryLimit = int64(cfg.Inference.GPUMemory) / int64(models*max(1, cfg.Inference.Sessions))
+	opts.GPUMemoryLimit = int64(cfg.Inference.GPUMemory) / int64(models)
 	opts.Devices, opts.EngineCache = cfg.Inference.Devices, filepath.Join(cfg.Data, "tensorrt")
 	if opts.Provider == ort.TensorRT {
 		if err := os.MkdirAll(opts.EngineCache, 0o700); err != nil {
@@ -244,10 +244,26 @@ func preferRuns(logger *slog.Logger) {
 // one of them, and requests waited for a turn beside them.
 func widen(executors int) { runtime.GOMAXPROCS(ort.Cores() + executors) }
 
-// placesEach is how many places for files there are for each decoder. A small picture or
-// sound takes one, and what may be a film two: with fewer of the former inside, sessions
-// find no rows to share a batch.
-const placesEach = 4
+// placesEach is how many places for files there are at least for each decoder, and filmsEach
+// how many of what may be films they hold, each with the memory of many frames. With fewer
+// small pictures and sounds inside, sessions find no rows to share a batch.
+const (
+	placesEach = 4
+	filmsEach  = 2
+)
+
+// places is how many places for files there are. On a GPU that is as many as a batch of each
+// executor's holds, of a row each, and as many again, which come together meanwhile.
+func places(on ort.Provider, decoders, executors int) int {
+	least := placesEach * decoders
+	if on == ort.CPU {
+		return least
+	}
+	return max(least, 2*gpuBatch*executors)
+}
+
+// placesOfFilm is how many places of all what may be a film takes.
+func placesOfFilm(all, decoders int) int { return all / (filmsEach * decoders) }
 
 // children is how many files are decoded at the same time: one for each core that
 // sessions use. Where they run on a GPU, all cores are free to decode.

@@ -57,6 +57,25 @@ func TestLargestBatch(t *testing.T) {
 	}
 }
 
+// TestPlaces: 16 cores let 64 files in, of which a GPU made batches of 20 to 40 rows where it
+// could run 64, and did 2,141 small pictures a second in place of 2,883.
+func TestPlaces(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		on                             ort.Provider
+		decoders, executors, all, film int
+	}{
+		{ort.CPU, 2, 1, 8, 2},
+		{ort.CPU, 16, 4, 64, 2},
+		{ort.CUDA, 16, 2, 256, 8},
+		{ort.TensorRT, 128, 4, 512, 2},
+	} {
+		all := places(c.on, c.decoders, c.executors)
+		assert.Equal(t, c.all, all, c)
+		assert.Equal(t, c.film, placesOfFilm(all, c.decoders), c)
+	}
+}
+
 // TestOthers: a model that is added was tested with all of a GPU's memory, which in the
 // service it shares with these.
 func TestOthers(t *testing.T) {

@@ -82,6 +82,7 @@ func load(library string) error {
 	if err := silence(); err != nil {
 		return err
 	}
+	stay(library)
 	ort.SetSharedLibraryPath(library)
 	if err := ort.InitializeEnvironment(ort.WithLogLevelError()); err != nil {
 		return fmt.Errorf("%s can't be used as ONNX Runtime (1.%d or later is needed): %w", library, minor, err)

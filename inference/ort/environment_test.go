@@ -52,8 +52,9 @@ func TestSharedUsesTheCores(t *testing.T) {
 		"one thread":      {Options{IntraOpThreads: 1}, CPU, 2, 2, 1},
 		"too many":        {Options{IntraOpThreads: 5}, CPU, 4, 1, 5},
 		"more than cores": {Options{Sessions: 8}, CPU, 2, 8, 1},
-		"CUDA":            {Options{}, CUDA, 16, 1, 1},
-		"CUDA, threads":   {Options{IntraOpThreads: 2}, CUDA, 16, 1, 2},
+		"CUDA":            {Options{}, CUDA, 16, 2, 1},
+		"CUDA, threads":   {Options{IntraOpThreads: 2}, CUDA, 16, 2, 2},
+		"CUDA, sessions":  {Options{Sessions: 3}, CUDA, 16, 3, 1},
 	}
 	for name, tc := range cases {
 		got := tc.opts.shared(tc.provider, tc.cores)
@@ -61,6 +62,9 @@ func TestSharedUsesTheCores(t *testing.T) {
 			t.Errorf("%s: %d sessions of %d threads, want %d of %d",
 				name, got.Sessions, got.IntraOpThreads, tc.sessions, tc.threads)
 		}
+	}
+	if got := (Options{GPUMemoryLimit: 6 << 30}).shared(CUDA, 16).GPUMemoryLimit; got != 3<<30 {
+		t.Errorf("each of two sessions may take %d bytes of 6 GiB", got)
 	}
 }
 

@@ -28,10 +28,10 @@ func (p Provider) gpu() bool { return p == CUDA || p == TensorRT }
 type Options struct {
 	Library        string   // path of ONNX Runtime's shared library; empty: looked for, see FindLibrary
 	Provider       Provider // Auto, CPU, CUDA or TensorRT
-	Sessions       int      // per model, on each device; 0: on CPU cores divided by IntraOpThreads, or chosen by Share, until then a quarter of the cores; 1 on a GPU
+	Sessions       int      // per model, on each device; 0: on CPU cores divided by IntraOpThreads, or chosen by Share, until then a quarter of the cores; 2 on a GPU
 	IntraOpThreads int      // per session; 0: cores divided by Sessions on CPU; 1 on a GPU
 	Devices        []int    // ids of the GPUs; none: the first
-	GPUMemoryLimit int64    // bytes of a GPU's memory for each session; 0: no limit
+	GPUMemoryLimit int64    // bytes of a GPU's memory for all sessions of a model there; 0: no limit
 	EngineCache    string   // folder in which TensorRT keeps what it has built; empty: it builds at every start
 	Logger         *slog.Logger
 }
@@ -58,13 +58,17 @@ func (o Options) Validate() error {
 	return nil
 }
 
+// onGPU is how many sessions of a model share a GPU: the rows of one are written and copied
+// there while it computes for the other.
+const onGPU = 2
+
 // shared fills Sessions and IntraOpThreads in for a provider and a number of
-// cores, so that sessions times threads is the number of cores. Where neither is
-// given a quarter of the cores keeps sessions at four threads, beyond which small
-// networks gain little from more.
+// cores, so that sessions times threads is the number of cores, and leaves each session its
+// part of a GPU's memory. Where neither is given a quarter of the cores keeps sessions at four
+// threads, beyond which small networks gain little from more.
 func (o Options) shared(provider Provider, cores int) Options {
 	if o.Sessions == 0 {
-		o.Sessions = 1
+		o.Sessions = onGPU
 		if provider == CPU {
 			o.Sessions = max(1, cores/cmp.Or(o.IntraOpThreads, 4))
 		}
@@ -75,6 +79,7 @@ func (o Options) shared(provider Provider, cores int) Options {
 			o.IntraOpThreads = max(1, cores/o.Sessions)
 		}
 	}
+	o.GPUMemoryLimit /= int64(o.Sessions)
 	if len(o.Devices) == 0 || !provider.gpu() {
 		o.Devices = []int{0}
 	}

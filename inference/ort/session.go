@@ -46,6 +46,9 @@ func newSession(model *models.Model, maxBatch int, at placement, opts Options) (
 		s.destroy()
 		return nil, fmt.Errorf("model %s: %w", name, err)
 	}
+	if at.provider.gpu() {
+		s.tensor.lock(at.device)
+	}
 	if err := s.warm(); err != nil {
 		s.destroy()
 		return nil, fmt.Errorf("warm-up: %w", err)

@@ -2,6 +2,7 @@ package ort
 
 import (
 	"runtime"
+	"unsafe"
 
 	ort "github.com/yalue/onnxruntime_go"
 
@@ -20,6 +21,7 @@ type tensors struct {
 	output  []float32
 	batches []*batch // ascending
 	pins    runtime.Pinner
+	locked  *pageLock // of the input; may be nil
 }
 
 // batch is the first size rows.
@@ -157,6 +159,19 @@ func (t *tensors) row(i int) models.Row {
 	return models.Row{F32: t.f32[from:to:to]}
 }
 
+// lock has a GPU read the input by itself. It is for once the device's libraries are loaded.
+func (t *tensors) lock(device int) {
+	t.locked = lockPages(device, t.input())
+}
+
+// input is the memory of all rows.
+func (t *tensors) input() []byte {
+	if t.u8 != nil {
+		return t.u8
+	}
+	return unsafe.Slice((*byte)(unsafe.Pointer(&t.f32[0])), len(t.f32)*int(unsafe.Sizeof(t.f32[0]))) //nolint:gosec // the same memory, in bytes
+}
+
 // destroy frees what ONNX Runtime holds and unpins the memory, which stays
 // with whoever still has a row. The session must still exist.
 func (t *tensors) destroy() {
@@ -170,5 +185,7 @@ func (t *tensors) destroy() {
 		}
 		b.inputs, b.outputs = nil, nil
 	}
+	t.locked.unlock()
+	t.locked = nil
 	t.pins.Unpin()
 }

@@ -41,7 +41,7 @@ type Config struct {
 
 // Inference sizes the pool of ONNX Runtime sessions.
 type Inference struct {
-	Sessions  int           `yaml:"sessions"`   // for each model, on each GPU; 0: measured at the start on a CPU, or as many as threads leave room for, 1 on a GPU
+	Sessions  int           `yaml:"sessions"`   // for each model, on each GPU; 0: measured at the start on a CPU, or as many as threads leave room for, 2 on a GPU
 	Threads   int           `yaml:"threads"`    // of one session; 0: chosen so that sessions times threads is the number of cores
 	Precision string        `yaml:"precision"`  // auto: in 8 bits on a CPU, in half precision or TF32 on a GPU, where they come out right; full, int8, fp16 or tf32
 	Devices   []int         `yaml:"devices"`    // ids of the GPUs; none: the first
