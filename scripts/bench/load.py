@@ -1,6 +1,7 @@
 """Runs deepfaked-bench and reads what it says."""
 
 import json
+import math
 import subprocess
 from dataclasses import dataclass
 
@@ -53,4 +54,9 @@ def closed(target, clients, files, seconds, *options, **more):
 
 def opened(target, rate, files, seconds, *options, **more):
     """An open loop with Poisson arrivals at so many requests a second."""
-    return measure(target, ["--rate", f"{rate:.3f}"], files, seconds, *options, **more)[0]
+    return measure(target, ["--rate", f"{rate:.3f}", *room(rate)], files, seconds, *options, **more)[0]
+
+
+def room(rate):
+    """Connections for all that a server may keep waiting at such a rate. With fewer the client would hold the load up."""
+    return ["--connections", max(1024, math.ceil(2 * SLO * rate))]

@@ -3,10 +3,13 @@
 import datetime
 import os
 import platform
+import re
 import shutil
 import subprocess
 from pathlib import Path
 
+PROGRAM = "bin/deepfaked"
+BUILT = re.compile(r"deepfaked (.*) \((?:.*, )?(go[^)]*)\)")  # what --version prints
 
 BUSY = 0.5  # of the cores: more load than this by others disturbs
 
@@ -41,12 +44,17 @@ def gpus():
     return done.stdout.split("\n")[:-1] if done.returncode == 0 else []
 
 
+def checked_out():
+    """The revision of the source, where the program does not know its own."""
+    revision = said("git", "rev-parse", "--short", "HEAD")
+    return revision + " with changes" if revision and said("git", "status", "--porcelain", "--untracked-files=no") else revision
+
+
 def facts():
     """The machine in a few lines."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    revision = said("git", "rev-parse", "--short", "HEAD")
-    if revision and said("git", "status", "--porcelain", "--untracked-files=no"):
-        revision += " with changes"
+    built = BUILT.match(said(PROGRAM, "--version"))
+    revision = built[1] if built and built[1] != "unknown" else checked_out()
     load = os.getloadavg()[0]
     return {
         "date": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d"),
@@ -56,7 +64,7 @@ def facts():
         "gpu": ", ".join(gpus()) or "none",
         "load": f"{load:.1f} before the first measurement" + (": **other programs were busy, the figures mean little**" if load > BUSY * cores() else ""),
         "deepfaked": revision or "unknown",
-        "go": said("go", "env", "GOVERSION"),
+        "go": built[2] if built else "",
         "ffmpeg": said("ffmpeg", "-version").split(" Copyright")[0],
     }
 

@@ -5,14 +5,13 @@ Run it by scripts/benchmark.
 
 import argparse
 import json
-import os
 import shutil
 import sys
 import tempfile
 from pathlib import Path
 
 from . import load, machine, media
-from .service import Service, end_on_signal
+from .service import PRECISION, Service, end_on_signal
 from .text import milliseconds, share, table
 
 SHARES = (0.5, 0.8, 2.0)  # of the capacity
@@ -27,27 +26,31 @@ def options():
     parser.add_argument("--quick", action="store_true", help=f"{QUICK:g} seconds for each load in place of {FULL:g}: about two minutes")
     parser.add_argument("--seconds", type=float, help="so many seconds for each load")
     parser.add_argument("--workload", action="append", choices=sorted(media.WORKLOADS), help="only this one; may be repeated")
+    parser.add_argument("--provider", choices=sorted(PRECISION), default="cpu", help="where models run; what was measured on a GPU is written to benchmarks-gpu.md")
+    parser.add_argument("--clients", type=int, default=1, metavar="TIMES", help="so many times the clients of the closed loops: a GPU needs more to be busy")
+    parser.add_argument("--draw", type=Path, metavar="FOLDER", help="measure nothing, only leave the media in FOLDER")
+    parser.add_argument("--media", type=Path, metavar="FOLDER", help="what --draw left there, for a machine without ffmpeg and espeak-ng")
     parser.add_argument("--out", type=Path, default=Path("docs"), help="folder of the document and the plots")
     chosen = parser.parse_args()
     chosen.seconds = chosen.seconds or (QUICK if chosen.quick else FULL)
     return chosen
 
 
-def measured(service, name, mode, files, seconds, plots):
+def measured(service, name, mode, files, seconds, times, plots):
     """The capacity, and the answers at shares of it."""
     how = {"sync": ["--mode", "sync"], "async": ["--mode", "async"]}[mode]
     more = {"timeout": load.TIMEOUT if mode == "sync" else load.PATIENCE}
     # A job is asked for no sooner than after a second: there must have been answers.
     warmup = None if mode == "sync" else max(1.5, seconds / 4)
     seconds = seconds if mode == "sync" else max(seconds, 2 * warmup)
-    clients = media.CLIENTS[name] * machine.cores() * (1 if mode == "sync" else POLLING)
+    clients = times * media.CLIENTS[name] * machine.cores() * (1 if mode == "sync" else POLLING)
     closed = load.closed(service.target, clients, files, seconds, *how, warmup=warmup, **more)
     capacity = closed["throughput"]
     if capacity <= 0:
         raise load.Failed(f"no request of {name} succeeded, {MODES[mode]}")
     rates = ",".join(f"{capacity * s:.3f}" for s in SHARES)
     box = Path(tempfile.mkdtemp(dir=plots))
-    steps = load.measure(service.target, ["--ramp", rates], files, seconds, "--plots", box, *how, warmup=warmup, **more)
+    steps = load.measure(service.target, ["--ramp", rates, *load.room(max(SHARES) * capacity)], files, seconds, "--plots", box, *how, warmup=warmup, **more)
     keep(box, plots, f"{name}-{mode}", mode, steps)
     return [("capacity", closed), *((share(s), step) for s, step in zip(SHARES, steps))]
 
@@ -71,6 +74,8 @@ def row(name, mode, label, step):
     latency = step["latency"].get(mode, {})
     others = {k: n for k, n in step["statuses"].items() if k not in ("200", "202")}
     others.update(step["errors"])
+    if step["unsent"]:
+        others["unsent"] = step["unsent"]
     cost = step["server"] or {}
     rate = step["load"].get("rate")
     return (
@@ -82,12 +87,17 @@ def row(name, mode, label, step):
     )
 
 
-def on_gpu(folder):
-    """What was written down of a GPU, which this script does not measure."""
-    noted = folder / "gpu.md"
-    if noted.exists():
-        return noted.read_text().strip()
+def elsewhere(folder):
+    """What there is to say of GPUs in the document of a processor."""
+    if (folder.parent / "benchmarks-gpu.md").exists():
+        return "[benchmarks-gpu.md](benchmarks-gpu.md)"
     return "Outstanding: nothing has been measured on a GPU yet." + ("" if machine.gpus() else " The machine above has none.")
+
+
+def noted(folder):
+    """What people wrote down beside the plots."""
+    notes = folder / "notes.md"
+    return notes.read_text().strip() if notes.exists() else ""
 
 
 def shown(plot):
@@ -102,51 +112,63 @@ def document(facts, settings, results, seconds, folder):
         for name, mode, _ in results
     ]
     facts = {**facts, "runtime": f"{settings['version']}, provider {settings['provider']}, {settings['sessions']} sessions of {settings['intra_op_threads']} threads"}
+    gpu = settings["provider"] != "cpu"
     return "\n".join([
-        "# How fast the service is", "",
+        "# How fast the service is on a GPU" if gpu else "# How fast the service is", "",
         "Written by `scripts/benchmark`; do not edit. How it compares with other servers: [benchmarks-peers.md](benchmarks-peers.md).", "",
         machine.table(facts), "",
-        "## On this processor", "",
+        "## The service" if gpu else "## On this processor", "",
         f"The service is started with a data folder of its own, its defaults, `--deadline {load.SLO:g}s`, `inference.wait` and `inference.burst` of {load.SLO / 2:g} s, limits that no plan reaches, and 64 uploads at a time. "
         "It shares the machine with `deepfaked-bench`, which sends the load. "
         f"*Capacity* is a closed loop with so many clients; the loads below it are open loops with Poisson arrivals at shares of that, "
         f"each about {seconds:g} seconds. Latency counts from when a request was due to its answer, of successes, and of what got no answer in time until it was given up; that of asynchronous requests from submission to the result, "
-        "which is asked for when the service says. A star: throughput and median latency of the windows were more than 10 % apart.", "",
+        "which is asked for when the service says. *Unsent* is what the load generator had no connection for, so that it waited there. A star: throughput and median latency of the windows were more than 10 % apart.", "",
         "The media are drawn by ffmpeg and spoken by espeak-ng:", "",
         *(f"- `{name}`: {media.WORKLOADS[name][0]}" for name in dict.fromkeys(name for name, _, _ in results)), "",
         table(HEAD, rows), "",
         "Latency against load, and its histogram at 80 % load:", "",
         "| media | requests | latency | histogram |", "|---|---|---|---|", *plots, "",
-        "## On a GPU", "", on_gpu(folder), "",
+        *([noted(folder)] if gpu else ["## On a GPU", "", elsewhere(folder)]), "",
     ])
+
+
+def write(chosen, facts, settings, results, plots):
+    told = {"facts": facts, "service": settings, "seconds": chosen.seconds,
+            "results": [{"workload": n, "mode": m, "loads": dict(steps)} for n, m, steps in results]}
+    plots.with_suffix(".json").write_text(json.dumps(told, indent=1) + "\n")
+    plots.with_suffix(".md").write_text(document(facts, settings, results, chosen.seconds, plots))
+    print(f"benchmark: wrote {plots}.md", file=sys.stderr)
+
+
+def run(chosen, box, plots):
+    """Measures and writes what there is after each workload: a GPU may be lent for less time than all take."""
+    facts, results = machine.facts(), []
+    with Service(provider=chosen.provider) as service:
+        for name in chosen.workload or media.WORKLOADS:
+            for mode in MODES:
+                print(f"benchmark: {name}, {MODES[mode]}", file=sys.stderr)
+                try:
+                    results.append((name, mode, measured(service, name, mode, media.arguments(name, box), chosen.seconds, chosen.clients, plots)))
+                except load.Failed as e:
+                    sys.exit(f"benchmark: {name}, {MODES[mode]}: {e}")
+            write(chosen, facts, service.settings, results, plots)
 
 
 def main():
     chosen = options()
     end_on_signal()
-    missing = media.missing()
+    missing = [] if chosen.media else media.missing()
     if missing:
         sys.exit(f"benchmark: {' and '.join(missing)} missing: run scripts/setup --tests")
-    facts, plots = machine.facts(), chosen.out / "benchmarks"
+    if chosen.draw:
+        media.make(chosen.draw)
+        return
+    plots = chosen.out / ("benchmarks" if chosen.provider == "cpu" else "benchmarks-gpu")
     plots.mkdir(parents=True, exist_ok=True)
     for old in plots.glob("*.png"):
         old.unlink()
-    results = []
-    with tempfile.TemporaryDirectory(prefix="deepfaked-media-") as box, Service() as service:
-        media.make(box)
-        for name in chosen.workload or media.WORKLOADS:
-            for mode in MODES:
-                print(f"benchmark: {name}, {MODES[mode]}", file=sys.stderr)
-                try:
-                    results.append((name, mode, measured(service, name, mode, media.arguments(name, box), chosen.seconds, plots)))
-                except load.Failed as e:
-                    sys.exit(f"benchmark: {name}, {MODES[mode]}: {e}")
-        settings = service.settings
-    (chosen.out / "benchmarks.md").write_text(document(facts, settings, results, chosen.seconds, plots))
-    told = {"facts": facts, "service": settings, "seconds": chosen.seconds,
-            "results": [{"workload": n, "mode": m, "loads": dict(steps)} for n, m, steps in results]}
-    (chosen.out / "benchmarks.json").write_text(json.dumps(told, indent=1) + "\n")
-    print(f"benchmark: wrote {chosen.out}{os.sep}benchmarks.md", file=sys.stderr)
+    with tempfile.TemporaryDirectory(prefix="deepfaked-media-") as box:
+        run(chosen, chosen.media or media.make(box), plots)
 
 
 if __name__ == "__main__":

@@ -12,10 +12,11 @@ import urllib.request
 from pathlib import Path
 
 from .load import SLO, Target
+from .machine import PROGRAM
 from .peers.speak import request
 
-PROGRAM = "bin/deepfaked"
 PATIENCE = 60  # seconds for a start
+PRECISION = {"cpu": ["--precision", "int8"], "cuda": [], "tensorrt": []}  # on a processor without 8 bits there is nothing to compare
 GRACE = 5  # seconds for an end
 # Nothing of a plan may stand in the way of the load, and whoever would be answered
 # too late is told so at once: waiting may take half of the time. All else is as it comes.
@@ -89,11 +90,11 @@ class Process:
 class Service(Process):
     """deepfaked with a data folder of its own, which goes with it."""
 
-    def __init__(self, *flags):
+    def __init__(self, *flags, provider="cpu"):
         self.folder = tempfile.TemporaryDirectory(prefix="deepfaked-benchmark-")
         self.box = Path(self.folder.name)
         (self.box / "config.yaml").write_text(CONFIGURATION)
-        self.flags = ["--deadline", f"{SLO:g}s", "--provider", "cpu", "--precision", "int8", *flags]
+        self.flags = ["--deadline", f"{SLO:g}s", "--provider", provider, *PRECISION[provider], *flags]
         command = [PROGRAM, "serve", "--listen", "127.0.0.1:0", "--data", self.box / "data", "--config", self.box / "config.yaml",
                    "--log-level", "info", *self.flags]
         super().__init__(command, self.box / "log")

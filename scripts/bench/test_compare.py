@@ -4,6 +4,7 @@ import ast
 import re
 import shutil
 import subprocess
+import tempfile
 import unittest
 import unittest.mock
 from pathlib import Path
@@ -69,13 +70,18 @@ class Document(unittest.TestCase):
 
     def test_alone(self):
         step = {
-            "load": {"arrivals": "poisson", "rate": 8.0}, "steady": False, "throughput": 7.9, "goodput": 7.5, "statuses": {"200": 80, "429": 3}, "errors": {"timeout": 1},
+            "load": {"arrivals": "poisson", "rate": 8.0}, "steady": False, "throughput": 7.9, "goodput": 7.5, "statuses": {"200": 80, "429": 3}, "errors": {"timeout": 1}, "unsent": 2,
             "latency": {"sync": {"p50": 0.0123, "p90": 0.02, "p99": 0.5, "p99.9": 12.0}}, "server": {"cpu_per_success": 0.05, "resident_bytes": 2**30}, "successes": 80,
         }
         text = published.document(machine.facts(), {"version": "1", "provider": "cpu", "sessions": 1, "intra_op_threads": 2}, [("mix", "sync", [("50 %", step)])], 20.0, Path("/nonexistent/benchmarks"))
         self.assertIn("Outstanding: nothing has been measured on a GPU", text)
         self.assertIn("| mix | synchronous | – | – |", text)
-        self.assertIn("| mix | synchronous | 50 % | 8.0 | 7.9/s | 7.5/s | 12 ms | 20 ms | 500 ms | 12 s | 429: 3, timeout: 1 | 50 ms | 1024 MiB | 80 * |", text)
+        with tempfile.TemporaryDirectory() as box:
+            (Path(box) / "notes.md").write_text("Nothing else.")
+            text = published.document(machine.facts(), {"version": "1", "provider": "cuda", "sessions": 2, "intra_op_threads": 1}, [("mix", "sync", [("50 %", step)])], 20.0, Path(box))
+        self.assertIn("# How fast the service is on a GPU", text)
+        self.assertTrue(text.endswith("Nothing else.\n"))
+        self.assertIn("| mix | synchronous | 50 % | 8.0 | 7.9/s | 7.5/s | 12 ms | 20 ms | 500 ms | 12 s | 429: 3, timeout: 1, unsent: 2 | 50 ms | 1024 MiB | 80 * |", text)
 
 
 class Overload(unittest.TestCase):
