@@ -66,7 +66,7 @@ deploy-check: ## check the chart and the compose file; builds helm, kubeconform 
 image-check: ## build the container image and judge a picture in it; as root, with buildah and debootstrap
 	scripts/image-check
 
-benchmark: build ## measure the service on this machine and write docs/benchmarks.md; seven minutes, ARGS=--quick two
+benchmark: build ## measure the service on this machine and write docs/benchmarks.md; seven minutes, ARGS=--quick two, ARGS="--provider cuda --clients 2" on a GPU
 	scripts/benchmark $(ARGS)
 
 benchmark-peers: build ## measure it beside nine other servers and write docs/benchmarks-peers.md: 40 minutes; ARGS=--quick

@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 
-	"deepfaked/inference"
 	"deepfaked/internal/store"
 )
 
@@ -23,52 +23,46 @@ const countWaiting = `
 	SELECT coalesce(args->>'account', '') AS account, count(*) AS n FROM (
 	  SELECT args FROM river_job WHERE state IN ('available', 'retryable', 'scheduled') LIMIT $1) AS waiting GROUP BY 1`
 
-// insert queues jobs unless the queue has no room for all of them.
-func (r *Runner) insert(ctx context.Context, tx *store.Tx, jobs []detection) error {
+// insert queues jobs unless the queue has no room for all of them. It returns how many of each
+// account wait then, or waited when it had none.
+func (r *Runner) insert(ctx context.Context, tx *store.Tx, jobs []detection) (counts, error) {
 	waiting := "{}" // on PostgreSQL until the jobs are there: it is counted in the same way there and back
 	if err := tx.Soon(ctx, &waiting, r.words.object(countWaiting), r.opts.Queue); err != nil {
-		return fmt.Errorf("count the jobs that wait: %w", err)
+		return nil, fmt.Errorf("count the jobs that wait: %w", err)
 	}
-	if _, err := r.admit(waiting, jobs); err != nil {
-		return err
+	if before, _, err := r.admit(waiting, jobs); err != nil {
+		return before, err
 	}
 	ids, err := r.queue.insert(ctx, tx, jobs)
-	crowded, full := r.admit(waiting, jobs)
+	after, crowded, full := r.admit(waiting, jobs)
 	if full != nil {
-		return full
+		return after, full
 	}
 	if err == nil && crowded {
 		err = r.fallIn(ctx, tx, ids)
 	}
 	if err != nil {
-		return fmt.Errorf("queue a job: %w", err)
+		return nil, fmt.Errorf("queue a job: %w", err)
 	}
-	return nil
+	return after, nil
 }
 
-// admit refuses jobs beside those that wait of each account, in JSON. It says whether
+// admit puts jobs beside those that wait of each account, in JSON, or refuses them. It says whether
 // there are others of an account for which some may have to fall in behind them.
-func (r *Runner) admit(waiting string, jobs []detection) (crowded bool, err error) {
-	accounts := map[string]int{}
-	if err := json.Unmarshal([]byte(waiting), &accounts); err != nil {
-		return false, fmt.Errorf("count the jobs that wait: %w", err)
+func (r *Runner) admit(waiting string, jobs []detection) (with counts, crowded bool, err error) {
+	before := counts{}
+	if err := json.Unmarshal([]byte(waiting), &before); err != nil {
+		return nil, false, fmt.Errorf("count the jobs that wait: %w", err)
 	}
-	left := r.opts.Queue
-	for _, n := range accounts {
-		left -= n
-	}
+	with = maps.Clone(before)
+	left := r.opts.Queue - with.all()
 	for _, j := range jobs {
-		err := ErrFull
-		if accounts[j.Account] < left {
-			crowded = crowded || accounts[j.Account] > 0
-			accounts[j.Account]++
-			left--
-			continue
+		if err := r.door.room(j.Account, with, left); err != nil {
+			return before, false, err
 		}
-		if left > 0 {
-			err = ErrShare
-		}
-		return false, fmt.Errorf("%w: %w", err, &inference.SaturatedError{RetryAfter: r.opts.RetryAfter})
+		crowded = crowded || with[j.Account] > 0
+		with[j.Account]++
+		left--
 	}
-	return crowded, nil
+	return with, crowded, nil
 }

@@ -47,19 +47,19 @@ func (d Deps) validate() error {
 // Runner keeps jobs in the database and runs them: what it has accepted outlives
 // the process. It is safe for concurrent use.
 type Runner struct {
-	deps       Deps
-	opts       Options
-	queue      queue
-	words      words
-	bell       bell
-	left       leftovers
-	inFlight   inFlight
-	turnedAway turnedAway
-	accepts    *gather.Gather[accepted]
-	settles    *gather.Gather[settled]
-	started    atomic.Bool
-	closed     atomic.Bool
-	stopping   atomic.Bool // jobs are being cut short
+	deps     Deps
+	opts     Options
+	queue    queue
+	words    words
+	bell     bell
+	left     leftovers
+	inFlight inFlight
+	door     *door
+	accepts  *gather.Gather[accepted]
+	settles  *gather.Gather[settled]
+	started  atomic.Bool
+	closed   atomic.Bool
+	stopping atomic.Bool // jobs are being cut short
 }
 
 // New brings the queue's tables up to date, for which the caller must hold the
@@ -73,7 +73,7 @@ func New(ctx context.Context, deps Deps, opts Options) (*Runner, error) {
 	if err := deps.validate(); err != nil {
 		return nil, err
 	}
-	r := &Runner{deps: deps, opts: opts, words: wordsOf(deps.Store), bell: newBell()}
+	r := &Runner{deps: deps, opts: opts, door: newDoor(opts), words: wordsOf(deps.Store), bell: newBell()}
 	turns := 1 // as many as there are writers
 	if deps.Store.Postgres() != nil {
 		turns = 2 // one runs statements while the other waits for the disk
@@ -98,16 +98,17 @@ func New(ctx context.Context, deps Deps, opts Options) (*Runner, error) {
 // full, or ErrShare when it is for this account, or one of the books; nothing is left of the submission then. What is accepted after Close waits
 // for the next process.
 func (r *Runner) Submit(ctx context.Context, a account.Account, s account.Submission, t Task) error {
-	if err := r.turnedAway.refuse(a.ID); err != nil {
+	if err := r.door.enter(a.ID); err != nil {
 		return err
 	}
 	if err := r.deps.Uploads.Park(ctx, t.ID, t.File); err != nil {
+		r.door.leave(a.ID)
 		return err
 	}
 	job := newDetection(t)
 	err := r.accepts.Do(ctx, accepted{account.Request{Account: a, Submission: s}, job})
 	if err != nil {
-		r.turnedAway.note(a.ID, err)
+		r.door.leave(a.ID)
 		return errors.Join(err, r.discard(ctx, t.ID))
 	}
 	r.bell.ring(job.queue)
@@ -129,7 +130,20 @@ func (r *Runner) reserve(ctx context.Context, all []accepted) error {
 	for i, a := range all {
 		requests[i], jobs[i] = a.request, a.job
 	}
-	return r.deps.Books.ReserveAll(ctx, requests, func(ctx context.Context, tx *store.Tx) error { return r.insert(ctx, tx, jobs) })
+	asked, accepted := r.door.ask(), []detection(nil)
+	var waiting counts
+	defer func() { r.door.answered(asked, waiting, accepted) }()
+	err := r.deps.Books.ReserveAll(ctx, requests, func(ctx context.Context, tx *store.Tx) (err error) {
+		waiting, err = r.insert(ctx, tx, jobs)
+		return err
+	})
+	switch {
+	case err == nil:
+		accepted = jobs
+	case !errors.Is(err, ErrFull) && !errors.Is(err, ErrShare):
+		waiting = nil // of what has been rolled back
+	}
+	return err
 }
 
 // Start ends what can't go on, takes up what earlier processes left, and runs

@@ -29,7 +29,7 @@ func (w *worker) Work(ctx context.Context, j *river.Job[detection]) (err error) 
 	r := w.runner
 	end := Failed
 	r.inFlight.begin(j.ID)
-	r.turnedAway.clear()
+	r.door.begun(j.Args.Account)
 	defer func(began time.Time) {
 		r.inFlight.end(j.ID)
 		r.attempted(j, began, end, err)

@@ -118,7 +118,7 @@ def document(facts, settings, results, seconds, folder):
         "Written by `scripts/benchmark`; do not edit. How it compares with other servers: [benchmarks-peers.md](benchmarks-peers.md).", "",
         machine.table(facts), "",
         "## The service" if gpu else "## On this processor", "",
-        f"The service is started with a data folder of its own, its defaults, `--deadline {load.SLO:g}s`, `inference.wait` and `inference.burst` of {load.SLO / 2:g} s, limits that no plan reaches, and 64 uploads at a time. "
+        f"The service is started with a data folder of its own, its defaults, `--deadline {load.SLO:g}s`, `inference.wait` and `inference.burst` of {load.SLO / 2:g} s, limits that no plan reaches, a queue of jobs that is never full, and 64 uploads at a time. "
         "It shares the machine with `deepfaked-bench`, which sends the load. "
         f"*Capacity* is a closed loop with so many clients; the loads below it are open loops with Poisson arrivals at shares of that, "
         f"each about {seconds:g} seconds. Latency counts from when a request was due to its answer, of successes, and of what got no answer in time until it was given up; that of asynchronous requests from submission to the result, "

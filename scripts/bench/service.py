@@ -23,6 +23,7 @@ GRACE = 5  # seconds for an end
 CONFIGURATION = f"""\
 plans: {{pro: {{requests_per_minute: 100000000, scans: 1000000000}}}}
 upload: {{parallel: 64, parallel_per_account: 64}}
+jobs: {{queue: 100000}}
 inference: {{wait: {SLO / 2:g}s, burst: {SLO / 2:g}s}}
 """
 
