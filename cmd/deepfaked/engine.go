@@ -252,6 +252,10 @@ const (
 	filmsEach  = 2
 )
 
+// placesMost is how many there are for each decoder at most: what is let in and waits for a
+// decoder waits without turns, and is not refused when it becomes too late.
+const placesMost = 16
+
 // places is how many places for files there are. On a GPU that is as many as a batch of each
 // executor's holds, of a row each, and as many again, which come together meanwhile.
 func places(on ort.Provider, decoders, executors int) int {
@@ -259,7 +263,7 @@ func places(on ort.Provider, decoders, executors int) int {
 	if on == ort.CPU {
 		return least
 	}
-	return max(least, 2*gpuBatch*executors)
+	return max(least, min(2*gpuBatch*executors, placesMost*decoders))
 }
 
 // placesOfFilm is how many places of all what may be a film takes.

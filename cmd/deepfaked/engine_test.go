@@ -68,6 +68,7 @@ func TestPlaces(t *testing.T) {
 		{ort.CPU, 2, 1, 8, 2},
 		{ort.CPU, 16, 4, 64, 2},
 		{ort.CUDA, 16, 2, 256, 8},
+		{ort.CUDA, 4, 2, 64, 8}, // 256 would wait for four decoders
 		{ort.TensorRT, 128, 4, 512, 2},
 	} {
 		all := places(c.on, c.decoders, c.executors)

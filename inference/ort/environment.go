@@ -189,7 +189,7 @@ func (e *Environment) several(model *models.Model, maxBatch, n int, opts Options
 }
 
 func (e *Environment) one(model *models.Model, maxBatch, device int, opts Options) (*Session, error) {
-	// Held throughout, so that Close can't unload the library meanwhile.
+	// Held throughout, so that Close can't end the library's environment meanwhile.
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.closed {
@@ -229,7 +229,7 @@ func (e *Environment) forget(s *Session) {
 }
 
 // Close closes the sessions that are still open, waiting for their runs, and
-// unloads the library. It is idempotent.
+// ends the library's environment. It is idempotent.
 func (e *Environment) Close() error {
 	e.mu.Lock()
 	if e.closed {

@@ -25,7 +25,7 @@ static int forget(void *runtime, int error) {
 // resident is the handle of a library if the process has loaded it.
 static void *resident(const char *name) { return dlopen(name, RTLD_NOW | RTLD_NOLOAD); }
 
-// lock asks on the device that will read, as the runtime would start the first one otherwise.
+// Both ask on the device that reads, as the runtime would start the first one otherwise.
 static int lock(void *runtime, int device, void *memory, size_t bytes) {
 	device_fn use = (device_fn)dlsym(runtime, "cudaSetDevice");
 	lock_fn host_register = (lock_fn)dlsym(runtime, "cudaHostRegister");
@@ -37,16 +37,25 @@ static int lock(void *runtime, int device, void *memory, size_t bytes) {
 	return forget(runtime, error);
 }
 
-static int unlock(void *runtime, void *memory) {
+static int unlock(void *runtime, int device, void *memory) {
+	device_fn use = (device_fn)dlsym(runtime, "cudaSetDevice");
 	unlock_fn host_unregister = (unlock_fn)dlsym(runtime, "cudaHostUnregister");
-	return host_unregister == NULL ? -1 : forget(runtime, host_unregister(memory));
+	if (use == NULL || host_unregister == NULL)
+		return -1;
+	int error = use(device);
+	if (error == 0)
+		error = host_unregister(memory);
+	return forget(runtime, error);
 }
 
 static void release(void *runtime) { dlclose(runtime); }
 */
 import "C"
 
-import "unsafe"
+import (
+	"sync"
+	"unsafe"
+)
 
 // cudaRuntimes are the CUDA runtimes that a GPU build of ONNX Runtime loads.
 var cudaRuntimes = []string{"libcudart.so.13", "libcudart.so.12"}
@@ -55,8 +64,13 @@ var cudaRuntimes = []string{"libcudart.so.13", "libcudart.so.12"}
 // CUDA has the processor copy first, at a fraction of the bus's speed.
 type pageLock struct {
 	runtime unsafe.Pointer
-	memory  unsafe.Pointer
+	device  int
+	memory  []byte
 }
+
+// stuck is memory that could not be unlocked. It is kept for good: others must not get it, as a
+// device may still read it.
+var stuck sync.Map
 
 // lockPages locks memory, which must stay where it is until unlock. Where there is no CUDA
 // runtime, or it refuses, nothing is locked, and the memory is only slower: nil is returned.
@@ -73,7 +87,7 @@ func lockPages(device int, memory []byte) *pageLock {
 		}
 		at := unsafe.Pointer(&memory[0])
 		if C.lock(runtime, C.int(device), at, C.size_t(len(memory))) == 0 {
-			return &pageLock{runtime: runtime, memory: at}
+			return &pageLock{runtime: runtime, device: device, memory: memory}
 		}
 		C.release(runtime)
 	}
@@ -85,6 +99,8 @@ func (p *pageLock) unlock() {
 	if p == nil {
 		return
 	}
-	C.unlock(p.runtime, p.memory)
+	if C.unlock(p.runtime, C.int(p.device), unsafe.Pointer(&p.memory[0])) != 0 {
+		stuck.Store(p, p.memory)
+	}
 	C.release(p.runtime)
 }

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"deepfaked/models"
 )
 
 // fakeRuntime says what it is asked, and refuses to lock where it is told to.
@@ -20,7 +22,7 @@ static void say(const char *what, void *memory, long number) {
 }
 int cudaSetDevice(int device) { say("device", 0, device); return 0; }
 int cudaHostRegister(void *memory, size_t bytes, unsigned flags) { say("lock", memory, bytes); return getenv("FAKE_CUDA_REFUSES") ? 712 : flags != 1; }
-int cudaHostUnregister(void *memory) { say("unlock", memory, 0); return 0; }
+int cudaHostUnregister(void *memory) { say("unlock", memory, 0); return getenv("FAKE_CUDA_REFUSES") ? 713 : 0; }
 int cudaGetLastError(void) { say("error", 0, 0); return 712; }
 `
 
@@ -59,14 +61,33 @@ func TestPagesAreLocked(t *testing.T) {
 		t.Fatalf("%v, and the runtime was asked %q, want %q", locked, said(notes), want)
 	}
 	locked.unlock()
-	if !strings.HasSuffix(said(notes), "unlock "+at+" 0\n") {
+	if !strings.HasSuffix(said(notes), "device (nil) 1\nunlock "+at+" 0\n") {
 		t.Errorf("the runtime was asked %q", said(notes))
+	}
+	if _, kept := stuck.Load(locked); kept {
+		t.Error("memory that was unlocked is kept")
+	}
+
+	// A session locks its rows, and gives them back.
+	rows, err := newTensors(models.Card{Input: models.Tensor{Type: "float32", Shape: []int64{-1, 3}}, Output: models.Tensor{Shape: []int64{-1, 1}}}, 2, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows.lock(2)
+	at = fmt.Sprintf("%p", &rows.f32[0])
+	rows.destroy()
+	if want := "device (nil) 2\nlock " + at + " 24\ndevice (nil) 2\nunlock " + at + " 0\n"; !strings.HasSuffix(said(notes), want) {
+		t.Errorf("the runtime was asked %q, want %q", said(notes), want)
 	}
 
 	// The runtime remembers an error for whoever asks next, which would be ONNX Runtime.
 	t.Setenv("FAKE_CUDA_REFUSES", "1")
 	if lockPages(0, memory) != nil || !strings.HasSuffix(said(notes), "error (nil) 0\n") {
 		t.Errorf("what was refused is told as locked, or the error was left behind: %q", said(notes))
+	}
+	locked.unlock()
+	if _, kept := stuck.Load(locked); !kept {
+		t.Error("memory that is still locked is given to others")
 	}
 	lockPages(0, nil).unlock()
 }

@@ -30,7 +30,8 @@ type door struct {
 }
 
 // question is put to the database from when it is asked until it is answered. What begins
-// meanwhile may be counted in the answer as if it waited.
+// meanwhile may be counted in the answer as if it waited; of what is accepted meanwhile, which
+// counts as less than none, the contrary holds.
 type question struct{ begun counts }
 
 // counts are jobs of each account.
@@ -74,8 +75,11 @@ func (d *door) enter(account string) error {
 	for other, n := range d.coming {
 		both[other] += n
 	}
-	if err := d.room(account, both, d.most-both.all()); err != nil && (len(d.coming) > 0 || time.Since(d.asked) < stale) {
-		return err
+	if err := d.room(account, both, d.most-both.all()); err != nil {
+		if time.Since(d.asked) < stale {
+			return err
+		}
+		d.asked = time.Now() // this one asks
 	}
 	d.coming[account]++
 	return nil
@@ -88,13 +92,20 @@ func (d *door) leave(account string) {
 	d.coming.take(account, 1)
 }
 
-// ask begins a question of how many jobs wait, which answered ends.
+// ask begins a question of how many jobs wait, which answered ends, and counting begins it anew
+// when its turn at the database has come.
 func (d *door) ask() *question {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	q := &question{counts{}}
 	d.open[q] = struct{}{}
 	return q
+}
+
+func (d *door) counting(q *question) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	clear(q.begun)
 }
 
 // answered tells what the database said, nil if it said nothing, and which jobs that were let
@@ -105,6 +116,9 @@ func (d *door) answered(q *question, waiting counts, accepted []detection) {
 	delete(d.open, q)
 	for _, j := range accepted {
 		d.coming.take(j.Account, 1)
+		for other := range d.open { // in whose answer it may be missing
+			other.begun[j.Account]--
+		}
 	}
 	if waiting == nil {
 		return

@@ -114,7 +114,8 @@ func TestDoor(t *testing.T) {
 	t.Parallel()
 	d := newDoor(Options{Queue: 4, RetryAfter: time.Second})
 	job := func(account string) []detection { return []detection{{Account: account}} }
-	require.NoError(t, d.enter("a"), "the first asks")
+	d.asked = time.Now()
+	require.NoError(t, d.enter("a"))
 	require.NoError(t, d.enter("a"))
 	require.ErrorIs(t, d.enter("a"), ErrShare, "two on their way, two places left")
 	require.NoError(t, d.enter("b"))
@@ -147,4 +148,16 @@ func TestDoor(t *testing.T) {
 	d.asked = time.Now().Add(-stale)
 	require.NoError(t, d.enter("c"), "who has waited may ask whether it is still so")
 	require.ErrorIs(t, d.enter("c"), ErrFull, "one at a time")
+	d.asked = time.Now().Add(-stale)
+	require.NoError(t, d.enter("c"), "however long the other takes, to put its file into a bucket")
+	d.leave("c")
+	d.leave("c")
+
+	first, second := d.ask(), d.ask()
+	d.begun("a")
+	d.counting(second) // counted after that
+	d.answered(first, counts{"a": 3}, job("a"))
+	d.answered(second, counts{"a": 2}, nil)
+	assert.Equal(t, counts{"a": 3}, d.waiting, "what was accepted meanwhile, and not counted, waits too")
+	assert.Empty(t, d.coming)
 }

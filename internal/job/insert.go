@@ -31,6 +31,9 @@ func (r *Runner) insert(ctx context.Context, tx *store.Tx, jobs []detection) (co
 		return nil, fmt.Errorf("count the jobs that wait: %w", err)
 	}
 	if before, _, err := r.admit(waiting, jobs); err != nil {
+		if waiting == "{}" { // nobody has answered yet, or nobody waits
+			before = nil
+		}
 		return before, err
 	}
 	ids, err := r.queue.insert(ctx, tx, jobs)

@@ -19,7 +19,7 @@ type Options struct {
 	Observer   Observer      // may be nil
 }
 
-// DefaultOptions suit one machine. As many jobs run as it has places for files
+// DefaultOptions suit one machine. As many jobs run as it has places for files without a GPU
 // (placesEach in cmd/deepfaked): fewer leave its sessions idle while results are synced to disk.
 func DefaultOptions() Options {
 	return Options{Workers: min(4*runtime.GOMAXPROCS(0), 1024), Queue: 256, Attempts: 3, Retry: time.Second, Deadline: 10 * time.Minute, RetryAfter: 10 * time.Second}

@@ -101,16 +101,21 @@ func (r *Runner) Submit(ctx context.Context, a account.Account, s account.Submis
 	if err := r.door.enter(a.ID); err != nil {
 		return err
 	}
+	waits := false
+	defer func() { // also of a panic, which the server survives
+		if !waits {
+			r.door.leave(a.ID)
+		}
+	}()
 	if err := r.deps.Uploads.Park(ctx, t.ID, t.File); err != nil {
-		r.door.leave(a.ID)
 		return err
 	}
 	job := newDetection(t)
 	err := r.accepts.Do(ctx, accepted{account.Request{Account: a, Submission: s}, job})
 	if err != nil {
-		r.door.leave(a.ID)
 		return errors.Join(err, r.discard(ctx, t.ID))
 	}
+	waits = true
 	r.bell.ring(job.queue)
 	return nil
 }
@@ -131,17 +136,18 @@ func (r *Runner) reserve(ctx context.Context, all []accepted) error {
 		requests[i], jobs[i] = a.request, a.job
 	}
 	asked, accepted := r.door.ask(), []detection(nil)
-	var waiting counts
+	var said, waiting counts
 	defer func() { r.door.answered(asked, waiting, accepted) }()
 	err := r.deps.Books.ReserveAll(ctx, requests, func(ctx context.Context, tx *store.Tx) (err error) {
-		waiting, err = r.insert(ctx, tx, jobs)
+		r.door.counting(asked)
+		said, err = r.insert(ctx, tx, jobs)
 		return err
 	})
 	switch {
 	case err == nil:
-		accepted = jobs
-	case !errors.Is(err, ErrFull) && !errors.Is(err, ErrShare):
-		waiting = nil // of what has been rolled back
+		waiting, accepted = said, jobs
+	case errors.Is(err, ErrFull), errors.Is(err, ErrShare):
+		waiting = said // not what has been rolled back
 	}
 	return err
 }

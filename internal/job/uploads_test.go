@@ -149,11 +149,15 @@ func TestUploadsThatAreGone(t *testing.T) {
 // What can't be put into the store is not accepted, and takes no place.
 func TestUploadsThatCanNotBeParked(t *testing.T) {
 	t.Parallel()
-	f := setup(t, onSQLite(t), good, options(1))
-	u := f.failing(spool.ErrAway, options(1))
-	u.parks.Store(1)
-	_, err := f.place.submit(t.Context(), f.jobs, f.account)
-	require.ErrorIs(t, err, spool.ErrAway)
+	opts := options(1)
+	opts.Queue = 2
+	f := setup(t, onSQLite(t), good, opts)
+	u := f.failing(spool.ErrAway, opts)
+	u.parks.Store(2)
+	for range 2 {
+		_, err := f.place.submit(t.Context(), f.jobs, f.account)
+		require.ErrorIs(t, err, spool.ErrAway)
+	}
 	f.used(0)
 	f.ended(f.submit(1)[0])
 	f.used(1)
