@@ -61,9 +61,7 @@ func (g *gate) enter(ctx context.Context, req Request) (leave func(judged bool),
 	}
 	asked := time.Now()
 	v := &visit{class: classOf(req), turn: make(chan struct{})}
-	if v.places = 1; v.class.film() {
-		v.places = min(g.opts.Film, g.opts.Parallel)
-	}
+	v.places = g.takes(v.class)
 	v.entry = entry{payer: payer{req.Account, req.Priority}, visit: v, rows: 1}
 	if err := g.queue(ctx, v); err != nil {
 		return nil, err
@@ -88,6 +86,14 @@ func (g *gate) enter(ctx context.Context, req Request) (leave func(judged bool),
 		g.opts.Observer.Entered(time.Since(asked))
 	}
 	return func(judged bool) { g.leave(v, judged) }, nil
+}
+
+// takes is how many places a file of a class takes.
+func (g *gate) takes(c class) int {
+	if c.film() {
+		return min(g.opts.Film, g.opts.Parallel)
+	}
+	return 1
 }
 
 // queue gives the file its place in the line, unless its wait would be too long.

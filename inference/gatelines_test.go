@@ -296,10 +296,7 @@ func TestLinesArePredictedApart(t *testing.T) {
 		}{{film, 12 * time.Second}, {picture, 250 * time.Millisecond}} {
 			g := v.gate
 			g.mu.Lock()
-			w := &visit{class: classOf(c.req), places: 1}
-			if w.class.film() {
-				w.places = g.opts.Film
-			}
+			w := &visit{class: classOf(c.req), places: g.takes(classOf(c.req))}
 			w.entry = entry{payer: payer{c.req.Account, Interactive}, visit: w, rows: 1, cost: g.costs.of(w.class) * time.Duration(w.places), queue: g.lineOf(w)}
 			wait := g.predict(w, time.Now())
 			g.mu.Unlock()

@@ -27,10 +27,9 @@ func described(revision, when string, modified bool, goVersion string) string {
 	if modified {
 		name += " with changes"
 	}
-	day, _, _ := strings.Cut(when, "T")
-	about := []string{goVersion}
-	if day != "" {
-		about = []string{day, goVersion}
+	if when != "" {
+		day, _, _ := strings.Cut(when, "T")
+		goVersion = day + ", " + goVersion
 	}
-	return fmt.Sprintf("deepfaked %s (%s)", name, strings.Join(about, ", "))
+	return fmt.Sprintf("deepfaked %s (%s)", name, goVersion)
 }
