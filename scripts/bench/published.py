@@ -141,7 +141,7 @@ def write(chosen, facts, settings, results, plots):
 
 
 def run(chosen, box, plots):
-    """Measures and writes what there is after each workload: a GPU may be lent for less time than all take."""
+    """Measures, and writes what there is after each workload: one that is cut short leaves that."""
     facts, results = machine.facts(), []
     with Service(provider=chosen.provider) as service:
         for name in chosen.workload or media.WORKLOADS:
