@@ -36,7 +36,7 @@ def options():
     parser.add_argument("--minutes", type=float, default=MINUTES, help="how long all may take; longer loads measure p99 better (default: %(default)s)")
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     parser.add_argument("--peer", action="append", choices=[p.name for p in roster.PEERS], help="only this one; may be repeated")
-    parser.add_argument("--workload", action="append", choices=sorted(media.WORKLOADS), help="only this one; may be repeated")
+    parser.add_argument("--workload", action="append", choices=media.SHORT, help="only this one; may be repeated")
     parser.add_argument("--out", type=Path, default=Path("docs"), help="folder of the document")
     return parser.parse_args()
 
@@ -143,7 +143,7 @@ class Comparison:
     """Everything that one run of this script finds out."""
 
     def __init__(self, chosen, box):
-        self.box, self.workloads = Path(box), chosen.workload or list(media.WORKLOADS)
+        self.box, self.workloads = Path(box), chosen.workload or media.SHORT
         self.media = media.make(self.box / "media")
         self.files = media.files(self.media)
         self.rounds = 1 if chosen.quick else chosen.rounds

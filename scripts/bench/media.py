@@ -10,12 +10,12 @@ SENTENCES = (
     "The library opens at nine, and the reading room on the second floor half an hour later. Books that were ordered "
     "before noon can be fetched in the afternoon, at the desk beside the stairs, until seven in the evening.",
 )
-PICTURES = 3
+PICTURES, FILMS = 3, 2
 TOOLS = ("ffmpeg", "espeak-ng")
 
 # Clients of a closed loop for each core: enough to fill batches, and few enough for
 # answers to come well within load.SLO.
-CLIENTS = {"picture-224": 8, "picture-720": 3, "sound-10s": 4, "mix": 4}
+CLIENTS = {"picture-224": 8, "picture-720": 3, "sound-10s": 4, "mix": 4, "film-6s": 1}
 
 # The workloads by name: what people read, the folders that are sent, and how often.
 WORKLOADS = {
@@ -23,7 +23,10 @@ WORKLOADS = {
     "picture-720": ("1280 × 720 JPEG: four tiles and the whole, reduced, through the picture model", ("picture-720",), None),
     "sound-10s": ("WAV of 10 s: three windows through the speech model", ("sound-10s",), None),
     "mix": ("mix: half 224 × 224, a quarter 1280 × 720, a quarter WAV", ("picture-224", "picture-720", "sound-10s"), "image=3,audio=1"),
+    "film-6s": ("film of 6 s, 1280 × 720 in H.264: its frames through the picture model, the search for faces and, where there are any, the face model", ("film-6s",), None),
 }
+# Those that two cores answer within load.SLO.
+SHORT = [name for name in WORKLOADS if name != "film-6s"]
 
 
 def missing():
@@ -49,6 +52,12 @@ def _sound(path, sentence):
     spoken.unlink()
 
 
+def _film(path, number):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    source = f"mandelbrot=size=1280x720:rate=25:start_scale={3 / (number + 1):.3f}:end_scale=0.3"
+    _ffmpeg("-f", "lavfi", "-i", source, "-t", 6, "-c:v", "libx264", "-preset", "veryfast", "-pix_fmt", "yuv420p", path)
+
+
 def make(folder):
     """Fills the folder with a subfolder for each kind of file."""
     folder = Path(folder)
@@ -58,6 +67,8 @@ def make(folder):
         _picture(folder / "picture-720" / f"{number}.jpg", "1280x720", number)
     for number, sentence in enumerate(SENTENCES):
         _sound(folder / "sound-10s" / f"{number}.wav", sentence)
+    for number in range(FILMS):
+        _film(folder / "film-6s" / f"{number}.mp4", number)
     return folder
 
 
@@ -68,5 +79,5 @@ def arguments(workload, folder):
 
 
 def files(folder):
-    """Every file, in order."""
+    """Every picture and sound, in order."""
     return sorted(p for p in Path(folder).glob("*/*") if p.suffix in (".jpg", ".wav"))

@@ -25,7 +25,7 @@ def options():
     parser = argparse.ArgumentParser(prog="scripts/benchmark", description="Measures the service on this machine and writes docs/benchmarks.md.")
     parser.add_argument("--quick", action="store_true", help=f"{QUICK:g} seconds for each load in place of {FULL:g}: about two minutes")
     parser.add_argument("--seconds", type=float, help="so many seconds for each load")
-    parser.add_argument("--workload", action="append", choices=sorted(media.WORKLOADS), help="only this one; may be repeated")
+    parser.add_argument("--workload", action="append", choices=sorted(media.WORKLOADS), help="only this one; may be repeated (default: all but films, and those too on a GPU)")
     parser.add_argument("--provider", choices=sorted(PRECISION), default="cpu", help="where models run; what was measured on a GPU is written to benchmarks-gpu.md")
     parser.add_argument("--clients", type=int, default=1, metavar="TIMES", help="so many times the clients of the closed loops: a GPU needs more to be busy")
     parser.add_argument("--draw", type=Path, metavar="FOLDER", help="measure nothing, only leave the media in FOLDER")
@@ -144,7 +144,7 @@ def run(chosen, box, plots):
     """Measures, and writes what there is after each workload: one that is cut short leaves that."""
     facts, results = machine.facts(), []
     with Service(provider=chosen.provider) as service:
-        for name in chosen.workload or media.WORKLOADS:
+        for name in chosen.workload or (media.SHORT if chosen.provider == "cpu" else media.WORKLOADS):
             for mode in MODES:
                 print(f"benchmark: {name}, {MODES[mode]}", file=sys.stderr)
                 try:
