@@ -19,8 +19,9 @@ func (s *Scheduler) loop(id int, e Executor) {
 		runtime.LockOSThread() // for good: the thread ends with the goroutine
 	}
 	batch := make([]row, 0, 64)
-	for {
-		q, rows := s.take(id, batch[:0])
+	for began := s.opts.Now(); ; {
+		q, rows := s.take(id, began, batch[:0])
+		began = s.opts.Now()
 		if q == nil {
 			return
 		}
@@ -31,17 +32,19 @@ func (s *Scheduler) loop(id int, e Executor) {
 	}
 }
 
-// take waits for work and removes the next batch from its queue. It returns nil
-// once the scheduler is closed.
-func (s *Scheduler) take(id int, batch []row) (*queue, []row) {
+// take waits for work and removes the next batch from its queue, that of an executor which
+// began with the last one then. It returns nil once the scheduler is closed.
+func (s *Scheduler) take(id int, began time.Time, batch []row) (*queue, []row) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	ended := s.opts.Now()
+	defer func() { s.busy.observe(ended.Sub(began), s.opts.Now().Sub(ended), len(s.ends)) }()
 	s.idle++
 	defer func() { s.idle-- }()
 	for {
 		if q, t := s.first(); t != nil {
 			s.turns.serve(&t.entry)
-			if batch = s.cut(id, q, batch); len(batch) > 0 {
+			if batch = s.cut(id, q, t, batch); len(batch) > 0 {
 				s.ends[id] = s.opts.Now().Add(q.table.of(len(batch)))
 				return q, batch
 			}
@@ -71,10 +74,14 @@ func (s *Scheduler) first() (q *queue, t *ticket) {
 
 // cut takes the rows of one batch: as many as are best run at once, but no more
 // than this executor's share while others stand idle, or soon do. Rows whose caller
-// has gone are dropped on the way.
-func (s *Scheduler) cut(id int, q *queue, batch []row) []row {
-	share, now := (q.rows+s.idle-1)/s.idle, s.opts.Now()
-	n := q.table.fit(share, q.rows)
+// has gone are dropped on the way. The next turn is that of t; nobody is held up by a large batch
+// where it waits alone.
+func (s *Scheduler) cut(id int, q *queue, t *ticket, batch []row) []row {
+	share, most, now := (q.rows+s.idle-1)/s.idle, q.table.most(), s.opts.Now()
+	if s.rows > t.entry.rows {
+		most = q.table.grown(s.busy.burden() * float64(s.rows) / float64(len(s.ends)))
+	}
+	n := q.table.fit(share, q.rows, most)
 	if n == s.rows {
 		n = s.leave(id, q, n, now)
 	}

@@ -55,6 +55,7 @@ type Scheduler struct {
 	rows   int         // that wait, in all queues
 	idle   int         // executors that wait for work
 	ends   []time.Time // of what each executor runs, as predicted
+	busy   utilisation
 	closed bool
 	done   sync.WaitGroup
 }

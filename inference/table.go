@@ -12,13 +12,14 @@ type table struct {
 	latency []time.Duration // of each, moving average, to predict; 0: not seen
 	least   []time.Duration // of each, the shortest lately, to compare; what else runs on the machine only adds to it
 	best    int             // place of the size that batches grow to
+	slack   float64         // by how much a row may cost more than there, where a smaller batch is run
 	batches int             // so far
 	last    []int           // the batch that was of this size last
 }
 
 func newTable(sizes []int) table {
 	n := len(sizes)
-	return table{sizes: sizes, latency: make([]time.Duration, n), least: make([]time.Duration, n), best: n - 1, last: make([]int, n)}
+	return table{sizes: sizes, latency: make([]time.Duration, n), least: make([]time.Duration, n), best: n - 1, slack: 1, last: make([]int, n)}
 }
 
 // most is the number of rows that a batch grows to. On a GPU it is the largest
@@ -33,7 +34,7 @@ const alike = 1.03
 // choose finds the size at which a row costs least, as soon as the largest one
 // has been seen.
 func (t *table) choose() {
-	t.best = len(t.sizes) - 1
+	t.best, t.slack = len(t.sizes)-1, 1
 	if t.least[t.best] == 0 {
 		return
 	}
@@ -43,6 +44,34 @@ func (t *table) choose() {
 			t.best = i
 		}
 	}
+	for i := range t.best {
+		if t.bearable(i) {
+			t.slack = max(t.slack, t.each(i)/t.each(t.best))
+		}
+	}
+}
+
+// bearable says whether the size at place i may be run for the sake of those who would wait
+// for a larger batch.
+func (t *table) bearable(i int) bool { return t.least[i] > 0 && t.each(i) <= dearer*t.each(t.best) }
+
+// dearer is by how much a row may cost more there at most.
+const dearer = 1.25
+
+// grown is the number of rows that a batch grows to while it holds up so many for each executor.
+// All rows of a batch are done at its end, so where a row costs about the same in any batch, as on
+// a CPU, those of small ones are done sooner, and who comes waits for less; but what a row costs
+// more there holds up all. Where batches of b rows take c(b), the mean wait for one executor is
+// proportional to (held/b + 1) c(b).
+func (t *table) grown(held float64) int {
+	cost := func(i int) float64 { return (held/float64(t.sizes[i]) + 1) * float64(t.least[i]) }
+	chosen := t.best
+	for i := range t.best {
+		if t.bearable(i) && cost(i) < cost(chosen) {
+			chosen = i
+		}
+	}
+	return t.sizes[chosen]
 }
 
 // each is what a row costs at the size at place i, cheapest the least of all.
@@ -127,10 +156,13 @@ func (t *table) perRow() time.Duration { return t.of(t.most()) / time.Duration(t
 // of it.
 func (t *table) span(n int) time.Duration {
 	batches := (n + t.most() - 1) / t.most()
+	if t.slack > 1 { // what is left of smaller ones
+		batches++
+	}
 	if rest := n % t.most(); rest > 0 && t.sizes[t.up(rest)] != rest {
 		batches++
 	}
-	return time.Duration(batches) * t.of(t.most())
+	return time.Duration(t.slack * float64(time.Duration(batches)*t.of(t.most())))
 }
 
 // A size that has not been run for long is tried again, one at every retry-th
@@ -161,16 +193,16 @@ func (t *table) stale(n int) int {
 }
 
 // fit is how many of n rows to run next, where others of waiting rows could be
-// added: a number that the runner is warm for if possible. Where there are no
+// added up to most: a number that the runner is warm for if possible. Where there are no
 // others, the table says whether it is quicker to run n rows padded, or as many
 // as need no padding and then the rest. On a CPU, where each row costs the same,
 // it is the latter, and on a GPU, where a batch costs little more than a row, the
 // former.
-func (t *table) fit(n, waiting int) int {
+func (t *table) fit(n, waiting, most int) int {
 	if stale := t.stale(n); stale > 0 {
 		return stale
 	}
-	n = min(n, t.most())
+	n = min(n, most)
 	i := t.up(n)
 	size := t.sizes[i]
 	if size == n || i == 0 {

@@ -35,7 +35,7 @@ func TestBatchesFitTheWarmedSizes(t *testing.T) {
 		{"each row costs a bit less in company: split", tabled(powers, ms/4, ms), 5, 5, 4},
 		{"others fill it up", tabled(powers, 5*ms, ms/10), 5, 10, 8},
 	} {
-		if got := c.table.fit(c.share, c.rows); got != c.want {
+		if got := c.table.fit(c.share, c.rows, c.table.most()); got != c.want {
 			t.Errorf("%s: %d rows, want %d", c.name, got, c.want)
 		}
 	}
@@ -98,7 +98,7 @@ func TestDearSizesAreTriedAgain(t *testing.T) {
 		table.observe(table.sizes[i], took)
 	}
 	for range 4 * len(table.sizes) * retry {
-		n := table.fit(30, 30)
+		n := table.fit(30, 30, table.most())
 		table.observe(n, time.Duration(n)*(9*ms+time.Duration(n)*ms/2))
 	}
 	if table.most() != 1 {
@@ -106,7 +106,7 @@ func TestDearSizesAreTriedAgain(t *testing.T) {
 	}
 	hopelessly := tabled([]int{1, 8}, 20*ms, ms/10)
 	for range 4 * retry {
-		if n := hopelessly.fit(8, 8); n != 8 {
+		if n := hopelessly.fit(8, 8, hopelessly.most()); n != 8 {
 			t.Fatalf("%d rows were run alone, which costs seven times as much", n)
 		}
 		hopelessly.observe(8, 21*ms)
