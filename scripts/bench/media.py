@@ -15,7 +15,7 @@ TOOLS = ("ffmpeg", "espeak-ng")
 
 # Clients of a closed loop for each core: enough to fill batches, and few enough for
 # answers to come well within load.SLO.
-CLIENTS = {"picture-224": 8, "picture-720": 3, "sound-10s": 4, "mix": 4, "film-6s": 1}
+CLIENTS = {"picture-224": 8, "picture-720": 3, "sound-10s": 4, "mix": 4, "film-6s": 0.25}
 
 # The workloads by name: what people read, the folders that are sent, and how often.
 WORKLOADS = {
