@@ -43,3 +43,13 @@ func TestKeptUploadsAreDeletedWhereNoMoreAreKept(t *testing.T) {
 	assert.Zero(t, n)
 	assert.NoDirExists(t, filepath.Join(cfg.Data, "uploads"))
 }
+
+// Beside a GPU with 16 cores 64 MiB held 200 sounds of ten seconds, and 1,600 waited: the others
+// were hashed and written to the disk, to be refused mostly, and of twice the capacity a third of
+// what could have been was answered.
+func TestUploadsInMemoryGrowWithCores(t *testing.T) {
+	t.Parallel()
+	for cores, want := range map[int]int64{1: 64 << 20, 2: 64 << 20, 16: 512 << 20} {
+		assert.Equal(t, want, uploadsInMemory(cores), "%d cores", cores)
+	}
+}

@@ -11,6 +11,7 @@ import (
 
 	"deepfaked/api"
 	"deepfaked/inference"
+	"deepfaked/inference/ort"
 	"deepfaked/internal/account"
 	"deepfaked/internal/admin"
 	"deepfaked/internal/config"
@@ -174,14 +175,16 @@ func storeOptions(cfg config.Config) store.Options {
 	return opts
 }
 
-// uploadsInMemory is how much memory small uploads may take before they go to the disk.
-const uploadsInMemory = 64 << 20
+// uploadsInMemory is how much memory small uploads may take before they go to the disk: 32 MiB
+// for each core, since more of them wait where more are judged. One that is written to the disk,
+// and its hash taken, only to be refused takes what others would be judged with.
+func uploadsInMemory(cores int) int64 { return int64(max(2, cores)) * 32 << 20 }
 
 func spoolOptions(cfg config.Config) spool.Options {
 	return spool.Options{
 		Dir: filepath.Join(cfg.Data, "spool"), Park: jobsFolder(cfg), Capacity: int64(cfg.Upload.Spool),
 		Kept: filepath.Join(cfg.Data, "uploads"), Keep: cfg.KeepUploads, Names: account.DetectionPrefix,
-		Memory: uploadsInMemory,
+		Memory: uploadsInMemory(ort.Cores()),
 	}
 }
 
