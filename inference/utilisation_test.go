@@ -11,7 +11,7 @@ import (
 
 // On two cores at half load, three small pictures that came while both executors were busy went
 // into one batch: all three ended with the last of them, and who came next waited for all. At the
-// 99th percentile pictures of 224×224 took 67 ms in place of 81, and 54 to 62 in servers that have
+// 99th percentile pictures of 224×224 took 74 ms in place of 57, and 54 to 62 in servers that have
 // no batches. At full load those few percent that a batch saves are worth more than that.
 func TestBatchesStaySmallWhereTheyGainLittle(t *testing.T) {
 	t.Parallel()
@@ -73,7 +73,7 @@ func TestRequestAloneTakesTheCheapestBatches(t *testing.T) {
 func TestUtilisation(t *testing.T) {
 	t.Parallel()
 	var u utilisation
-	for range 400 { // ten seconds of two executors, one of which does three times as much
+	for range 400 { // twenty seconds of two executors, one of which does three times as much
 		u.observe(15*time.Millisecond, 35*time.Millisecond, 2)
 		u.observe(45*time.Millisecond, 5*time.Millisecond, 2)
 	}
