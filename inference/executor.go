@@ -32,8 +32,8 @@ func (s *Scheduler) loop(id int, e Executor) {
 	}
 }
 
-// take waits for work and removes the next batch from its queue, that of an executor which
-// began with the last one then. It returns nil once the scheduler is closed.
+// take waits for work and removes the next batch from its queue; began is when this executor
+// took the last one. It returns nil once the scheduler is closed.
 func (s *Scheduler) take(id int, began time.Time, batch []row) (*queue, []row) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -74,8 +74,8 @@ func (s *Scheduler) first() (q *queue, t *ticket) {
 
 // cut takes the rows of one batch: as many as are best run at once, but no more
 // than this executor's share while others stand idle, or soon do. Rows whose caller
-// has gone are dropped on the way. The next turn is that of t; nobody is held up by a large batch
-// where it waits alone.
+// has gone are dropped on the way. It is the turn of t: where nothing else waits a large batch
+// holds nobody up.
 func (s *Scheduler) cut(id int, q *queue, t *ticket, batch []row) []row {
 	share, most, now := (q.rows+s.idle-1)/s.idle, q.table.most(), s.opts.Now()
 	if s.rows > t.entry.rows {

@@ -12,7 +12,7 @@ type table struct {
 	latency []time.Duration // of each, moving average, to predict; 0: not seen
 	least   []time.Duration // of each, the shortest lately, to compare; what else runs on the machine only adds to it
 	best    int             // place of the size that batches grow to
-	slack   float64         // by how much a row may cost more than there, where a smaller batch is run
+	slack   float64         // how many times as much as there a row costs at most where a smaller batch is run
 	batches int             // so far
 	last    []int           // the batch that was of this size last
 }
@@ -55,7 +55,7 @@ func (t *table) choose() {
 // for a larger batch.
 func (t *table) bearable(i int) bool { return t.least[i] > 0 && t.each(i) <= dearer*t.each(t.best) }
 
-// dearer is by how much a row may cost more there at most.
+// dearer is how many times as much a row may cost there at most.
 const dearer = 1.25
 
 // grown is the number of rows that a batch grows to while it holds up so many for each executor.
