@@ -13,17 +13,18 @@ import (
 // PoolOptions bounds the decoder children.
 type PoolOptions struct {
 	Limits      Limits
-	Children    int           // that run, and so files decoded, at a time
-	Command     []string      // starts a child, by path: normally our own binary and "decode"
-	Env         []string      // the whole environment of a child, "name=value"
-	Timeout     time.Duration // wall clock of one file
-	Start       time.Duration // wall clock until a new child is ready
-	MemoryBytes uint64        // of a child's address space, libraries included
-	CPUSeconds  uint64        // of processor time for one file
-	CPUShare    float64       // of a core; a child that was late with less is no verdict on its file
-	OutputBytes int64         // of pixels and samples of one file
-	UploadBytes int64         // of the largest file to expect
-	Recycle     int           // files until a child is replaced
+	Children    int                 // that run, and so files decoded, at a time
+	Command     []string            // starts a child, by path: normally our own binary and "decode"
+	Env         []string            // the whole environment of a child, but for the sandbox's own, "name=value"
+	Confinement sandbox.Confinement // of the children
+	Timeout     time.Duration       // wall clock of one file
+	Start       time.Duration       // wall clock until a new child is ready
+	MemoryBytes uint64              // of a child's address space, libraries included
+	CPUSeconds  uint64              // of processor time for one file
+	CPUShare    float64             // of a core; a child that was late with less is no verdict on its file
+	OutputBytes int64               // of pixels and samples of one file
+	UploadBytes int64               // of the largest file to expect
+	Recycle     int                 // files until a child is replaced
 	Logger      *slog.Logger
 	Observer    Observer // may be nil
 }
@@ -33,7 +34,7 @@ type PoolOptions struct {
 // formats stay below 2 GiB. Command is left to the caller.
 func DefaultPoolOptions() PoolOptions {
 	return PoolOptions{
-		Limits: DefaultLimits(), Children: 2,
+		Limits: DefaultLimits(), Children: 2, Confinement: sandbox.Confined,
 		Env:     []string{"OPENCV_LOG_LEVEL=SILENT", "GOMAXPROCS=1", "GOGC=400"},
 		Timeout: time.Minute, Start: 30 * time.Second,
 		MemoryBytes: 8 << 30, CPUSeconds: 60, CPUShare: 0.5, OutputBytes: 128 << 20, UploadBytes: 100 << 20, Recycle: 4000,

@@ -38,9 +38,12 @@ func NewPool(opts PoolOptions) (*Pool, error) {
 	if err := opts.Validate(); err != nil {
 		return nil, err
 	}
-	starter, err := sandbox.NewStarter()
+	starter, err := sandbox.NewStarter(opts.Confinement)
 	if err != nil {
 		return nil, err
+	}
+	if missing := starter.Missing(); missing != nil {
+		opts.Logger.Warn("decoders run with the file system open to them (SECURITY.md says what that means)", "error", missing)
 	}
 	p := &Pool{opts: opts, starter: starter, idle: make(chan *worker), broken: make(chan error)}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
@@ -176,7 +179,11 @@ func (p *Pool) start() (*worker, error) {
 	stop := context.AfterFunc(p.ctx, child.Kill)
 	defer stop()
 	_ = child.SetDeadline(time.Now().Add(p.opts.Start))
-	if _, err := w.receive(""); err != nil {
+	_, err = w.receive("")
+	if err == nil {
+		err = child.Sacrifice()
+	}
+	if err != nil {
 		return nil, fmt.Errorf("decoder: a child did not start: %w", w.end(err))
 	}
 	return w, nil

@@ -290,6 +290,7 @@ func openPool(cfg config.Config, cards []models.Card, decoders int, logger *slog
 	opts := preprocess.DefaultPoolOptions()
 	opts.Limits, opts.Children, opts.Command = limits, decoders, []string{sandbox.Self, "decode"}
 	opts.Timeout, opts.MemoryBytes, opts.Logger = cfg.Decoder.Timeout, uint64(max(cfg.Decoder.Memory, 0)), logger
+	opts.Confinement = sandbox.Confinement(cfg.Decoder.Confinement)
 	opts.CPUSeconds = uint64(max(cfg.Decoder.Timeout, 0)/time.Second) + 1
 	opts.OutputBytes = max(opts.OutputBytes, limits.OutputBytes())
 	opts.UploadBytes = int64(cfg.Upload.Size)

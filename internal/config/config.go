@@ -52,9 +52,10 @@ type Inference struct {
 
 // Decoder bounds the processes that parse media.
 type Decoder struct {
-	Children int           `yaml:"children"` // at the same time; 0: one for each core that sessions use
-	Timeout  time.Duration `yaml:"timeout"`  // wall clock for one file
-	Memory   Size          `yaml:"memory"`   // address space of a child
+	Children    int           `yaml:"children"`    // at the same time; 0: one for each core that sessions use
+	Timeout     time.Duration `yaml:"timeout"`     // wall clock for one file
+	Memory      Size          `yaml:"memory"`      // address space of a child
+	Confinement string        `yaml:"confinement"` // auto: by a filter of system calls, and by Landlock where the kernel has it; required: by both; off: by neither
 }
 
 // Upload bounds what a client sends.
@@ -114,7 +115,7 @@ func Default() Config {
 	return Config{
 		Listen: "127.0.0.1:8080", Data: "data", Uploads: "file://", Provider: "auto", Prior: 0.5,
 		Inference: Inference{Precision: "auto", Wait: time.Second, Burst: 10 * time.Second},
-		Decoder:   Decoder{Timeout: time.Minute, Memory: 8 * GiB},
+		Decoder:   Decoder{Timeout: time.Minute, Memory: 8 * GiB, Confinement: "auto"},
 		Limits:    preprocess.DefaultLimits(),
 		Upload: Upload{
 			Size: 100 * MiB, Form: MiB, IdleTimeout: 30 * time.Second, MinimumRate: 32 * KiB,

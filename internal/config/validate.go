@@ -97,6 +97,9 @@ func (c Config) validateDecoder() error {
 	if err := duration("decoder.timeout", c.Decoder.Timeout, 100*time.Millisecond, time.Hour); err != nil {
 		return err
 	}
+	if err := oneOf("decoder.confinement", c.Decoder.Confinement, "auto", "required", "off"); err != nil {
+		return err
+	}
 	return between("decoder.memory", c.Decoder.Memory, 256*MiB, 1024*GiB)
 }
 

@@ -39,6 +39,7 @@ func TestValidateNamesTheField(t *testing.T) {
 		{"unauthenticated.requests_per_minute must be at least 1", func(c *Config) { c.Anonymous.RequestsPerMinute = 0 }},
 		{"decoder.children must be at least 0", func(c *Config) { c.Decoder.Children = -1 }},
 		{"decoder.timeout must be at least 100ms", func(c *Config) { c.Decoder.Timeout = 0 }},
+		{"decoder.confinement must be auto, required, off, and is \"none\"", func(c *Config) { c.Decoder.Confinement = "none" }},
 		{"decoder.memory must be at least 256MiB, and is 1MiB", func(c *Config) { c.Decoder.Memory = MiB }},
 		{"upload.size must be at least 1", func(c *Config) { c.Upload.Size = 0 }},
 		{"upload.form must be at least 1KiB", func(c *Config) { c.Upload.Form = 0 }},

@@ -4,12 +4,10 @@
 // descriptors over that socket.
 //
 // That contains accidents: crashes, loops, hunger for memory. A child that its
-// file has taken over still runs as the server's user, on its file system and
-// network. It can start processes that outlive it, signal and trace those of
-// that user, and read and write that user's files; only the memory and the
-// descriptors of the server are closed to it, and not if the user is root.
-//
-// Landlock, seccomp and namespaces have their places: what a thread puts on
-// itself and a new process inherits belongs into Starter.confine, and what
-// clone takes as flags into attributes.
+// file has taken over is kept in by two walls. Landlock is put on the thread that
+// starts children, which inherit it: but for the program and its libraries no file
+// can be opened. A filter of system calls (seccomp) is put on by the child itself, on
+// all of its threads, before it is handed a file, as its start needs more calls
+// than its work: there are no connections, no other processes, and no way to signal or trace one.
+// What is left is to compute, to answer, and to fill memory.
 package sandbox

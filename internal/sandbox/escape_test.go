@@ -51,7 +51,7 @@ func replaced(conn *Conn) int {
 	if err != nil || os.Remove(program) != nil {
 		return 19
 	}
-	starter, err := NewStarter()
+	starter, err := NewStarter(Confined)
 	if err != nil {
 		return 20
 	}
@@ -91,7 +91,7 @@ func ends(t *testing.T, c *Child) {
 // child that had gone to another lived for ever.
 func TestKillFindsAChildThatLeftItsGroup(t *testing.T) {
 	t.Parallel()
-	c := started(t, testOptions("leave"))
+	c := startedBy(t, Off, testOptions("leave"))
 	heard(t, c)
 	c.Kill()
 	ends(t, c)
@@ -102,7 +102,7 @@ func TestKillFindsAChildThatLeftItsGroup(t *testing.T) {
 // child that had been reaped, by then anybody's.
 func TestTheNumberOfAnEndedChildIsNotUsed(t *testing.T) {
 	t.Parallel()
-	c := started(t, testOptions("fork"))
+	c := startedBy(t, Off, testOptions("fork"))
 	other, err := strconv.Atoi(heard(t, c))
 	if err != nil {
 		t.Fatal(err)
@@ -134,7 +134,7 @@ func TestAReplacedProgramStartsChildrenOfItsOwn(t *testing.T) {
 	opts := testOptions("replaced")
 	opts.Command = []string{path}
 	opts.FileBytes = 1 << 30
-	heard(t, started(t, opts))
+	heard(t, startedBy(t, Off, opts))
 	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
 		t.Fatal("the program is still there:", err)
 	}

@@ -1,7 +1,6 @@
 package sandbox
 
 import (
-	"fmt"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -12,15 +11,11 @@ import (
 )
 
 // Enter is the first thing that a child does: it closes descriptors that native
-// libraries of the server have let slip, offers itself when memory runs out, and
-// ends the process when its processor time is used up (the Go runtime would
-// ignore SIGXCPU until the hard limit). The goroutine that it starts lives as
-// long as the process.
+// libraries of the server have let slip, ends the process when its processor time is
+// used up (the Go runtime would ignore SIGXCPU until the hard limit), and gives up
+// what system calls it does not need. The goroutine that it starts lives as long as the process.
 func Enter() error {
 	if err := closeInherited(); err != nil {
-		return err
-	}
-	if err := volunteer(); err != nil {
 		return err
 	}
 	exhausted := make(chan os.Signal, 1)
@@ -30,19 +25,7 @@ func Enter() error {
 		_, _ = os.Stderr.WriteString("the processor time of one file is used up\n")
 		os.Exit(ExitCPU)
 	}()
-	return nil
-}
-
-// oomScore is that of a child, the highest there is.
-const oomScore = "1000"
-
-// volunteer has the kernel take this process first when memory runs out, and not
-// the server. From outside, the file is root's for a moment after the start.
-func volunteer() error {
-	if err := os.WriteFile("/proc/self/oom_score_adj", []byte(oomScore), 0); err != nil {
-		return fmt.Errorf("sandbox: be the first to go when memory runs out: %w", err)
-	}
-	return nil
+	return giveUpCalls()
 }
 
 // ExitCPU is the exit status of a child that ran out of processor time.

@@ -32,6 +32,7 @@ func child(mode string) int {
 	if err := Enter(); err != nil {
 		return 10
 	}
+	close(entered)
 	conn, err := Inherited()
 	if err != nil {
 		return 11
@@ -55,6 +56,8 @@ func child(mode string) int {
 		return 0
 	case "replaced":
 		return replaced(conn)
+	case "attempts":
+		return attempts(conn)
 	case "talk":
 		fmt.Fprint(os.Stderr, strings.Repeat("x", 3*excerptBytes))
 		return 7
@@ -77,9 +80,8 @@ func limitsSeen() string {
 	_ = unix.Getrlimit(unix.RLIMIT_FSIZE, &size)
 	privileges, _ := unix.PrctlRetInt(unix.PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0)
 	group, _ := unix.Getpgid(0)
-	score, _ := os.ReadFile("/proc/self/oom_score_adj")
-	return fmt.Sprintf("space %d, size %d, files %d, no new privileges %d, own group %v, variables %d, oom %s",
-		space.Max, size.Max, files.Max, privileges, group == os.Getpid(), len(os.Environ()), score)
+	return fmt.Sprintf("space %d, size %d, files %d, no new privileges %d, own group %v, environment %q",
+		space.Max, size.Max, files.Max, privileges, group == os.Getpid(), os.Environ())
 }
 
 // echo writes into the file that comes with each message, and answers.
@@ -113,7 +115,13 @@ func testOptions(mode string) Options {
 // started is a child that is killed with the test.
 func started(t *testing.T, opts Options) *Child {
 	t.Helper()
-	starter, err := NewStarter()
+	return startedBy(t, Confined, opts)
+}
+
+// startedBy is one that is confined so.
+func startedBy(t *testing.T, confinement Confinement, opts Options) *Child {
+	t.Helper()
+	starter, err := NewStarter(confinement)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,13 +141,20 @@ func started(t *testing.T, opts Options) *Child {
 
 func TestLimitsReachTheChild(t *testing.T) {
 	t.Parallel()
-	message, _, err := started(t, testOptions("limits")).Receive()
+	c := startedBy(t, Off, testOptions("limits")) // which asks for what it could set, too
+	message, _, err := c.Receive()
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := fmt.Sprintf("space %d, size %d, files 32, no new privileges 1, own group true, variables 1, oom 1000\n", 1<<46, 1<<20)
+	want := fmt.Sprintf("space %d, size %d, files 32, no new privileges 1, own group true, environment [%q]", 1<<46, 1<<20, childMode+"=limits")
 	if string(message) != want {
 		t.Fatalf("got  %s\nwant %s", message, want)
+	}
+	if err := c.Sacrifice(); err != nil {
+		t.Fatal(err)
+	}
+	if score, err := os.ReadFile(fmt.Sprintf("/proc/%d/oom_score_adj", c.Pid())); err != nil || string(score) != "1000\n" {
+		t.Fatalf("%q, %v", score, err)
 	}
 }
 
@@ -259,7 +274,7 @@ func TestReceiveFromAReapedChild(t *testing.T) {
 
 func TestStartFails(t *testing.T) {
 	t.Parallel()
-	starter, err := NewStarter()
+	starter, err := NewStarter(Confined)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -280,7 +295,7 @@ func TestStartFails(t *testing.T) {
 // TestChildrenDieWithTheirStarter: the kernel kills what was not waited for.
 func TestChildrenDieWithTheirStarter(t *testing.T) {
 	t.Parallel()
-	starter, err := NewStarter()
+	starter, err := NewStarter(Confined)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,18 +21,28 @@ var ErrClosed = errors.New("sandbox: closed")
 // forked from elsewhere could be killed at random. It is safe for concurrent
 // use.
 type Starter struct {
-	requests chan func()
-	closing  chan struct{}
-	closed   chan struct{}
+	confinement Confinement
+	missing     error    // of what should confine children
+	nothing     *os.File // what children read and write in place of a terminal; the thread can't open it
+	requests    chan func()
+	closing     chan struct{}
+	closed      chan struct{}
 }
 
 // NewStarter shields this process for good from what it will start, and starts
 // the thread. The caller closes it.
-func NewStarter() (*Starter, error) {
+func NewStarter(confinement Confinement) (*Starter, error) {
 	if err := shield(); err != nil {
 		return nil, err
 	}
-	s := &Starter{requests: make(chan func()), closing: make(chan struct{}), closed: make(chan struct{})}
+	nothing, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		return nil, fmt.Errorf("sandbox: %w", err)
+	}
+	s := &Starter{
+		confinement: confinement, nothing: nothing,
+		requests: make(chan func()), closing: make(chan struct{}), closed: make(chan struct{}),
+	}
 	confined := make(chan error, 1)
 	go s.run(confined)
 	if err := <-confined; err != nil {
@@ -55,6 +65,7 @@ func (s *Starter) run(confined chan<- error) {
 		return
 	}
 	defer close(s.closed)
+	defer func() { _ = s.nothing.Close() }()
 	err := s.confine()
 	confined <- err
 	if err != nil {
@@ -70,16 +81,6 @@ func (s *Starter) run(confined chan<- error) {
 	}
 }
 
-// confine restricts the starting thread, and through it every child; the rest
-// of the server is not touched. A Landlock rule set and a seccomp filter go
-// here, after no-new-privileges, which they need.
-func (s *Starter) confine() error {
-	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
-		return fmt.Errorf("sandbox: set no-new-privileges: %w", err)
-	}
-	return nil
-}
-
 // Start starts a child. The caller kills it and waits for its end before it
 // closes the Starter.
 func (s *Starter) Start(opts Options) (*Child, error) {
@@ -92,7 +93,7 @@ func (s *Starter) Start(opts Options) (*Child, error) {
 	}
 	reply := make(chan started, 1)
 	request := func() {
-		child, err := start(opts)
+		child, err := s.start(opts)
 		reply <- started{child, err}
 	}
 	select {
@@ -112,14 +113,13 @@ func (s *Starter) Close() {
 }
 
 // attributes of a child process: a process group of its own keeps the
-// terminal's signals away, and it dies with the server. Namespace flags go
-// here.
+// terminal's signals away, and it dies with the server.
 func attributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }
 
 // start runs on the starting thread.
-func start(opts Options) (*Child, error) {
+func (s *Starter) start(opts Options) (*Child, error) {
 	ours, theirs, err := socketPair()
 	if err != nil {
 		return nil, err
@@ -127,9 +127,9 @@ func start(opts Options) (*Child, error) {
 	defer func() { _ = theirs.Close() }()
 	child := &Child{Conn: ours, done: make(chan struct{})}
 	child.cmd = exec.Command(opts.Command[0], opts.Command[1:]...) //nolint:gosec,noctx // our own binary, which lives on when the call that started it has ended
-	child.cmd.Env = append([]string{}, opts.Env...)                // nil would mean ours
+	child.cmd.Env = s.environment(opts.Env)
 	child.cmd.ExtraFiles = []*os.File{theirs}
-	child.cmd.Stderr = &child.stderr
+	child.cmd.Stdin, child.cmd.Stdout, child.cmd.Stderr = s.nothing, s.nothing, &child.stderr
 	child.cmd.SysProcAttr = attributes()
 	child.cmd.WaitDelay = time.Second
 	if err := child.cmd.Start(); err != nil {

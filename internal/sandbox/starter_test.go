@@ -32,7 +32,11 @@ func TestCloseOnTheFirstThread(t *testing.T) {
 // closeOnFirstThread runs a starter where it must not stay, and returns the exit
 // status of the process.
 func closeOnFirstThread() int {
-	s := &Starter{requests: make(chan func()), closing: make(chan struct{}), closed: make(chan struct{})}
+	nothing, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		return 13
+	}
+	s := &Starter{nothing: nothing, requests: make(chan func()), closing: make(chan struct{}), closed: make(chan struct{})}
 	confined, status := make(chan error, 1), make(chan int)
 	go func() {
 		if err := <-confined; err != nil {
