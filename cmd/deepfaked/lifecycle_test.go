@@ -5,8 +5,10 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -77,26 +79,44 @@ func (s *instance) working(t testing.TB) (pid int) {
 }
 
 // decoding waits until a decoder child holds a file whose path begins like one of
-// these, and returns its process.
+// these, and returns its process. Decoders hide what they hold: only root, with its
+// capabilities, sees that.
 func decoding(t testing.TB, paths ...string) (pid int) {
 	t.Helper()
+	hidden := false
 	require.Eventually(t, func() bool {
 		for _, pid = range childProcesses(t) {
 			command, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
 			if !strings.HasSuffix(string(command), "\x00decode\x00") {
 				continue // about to become one: until then it holds what its parent holds
 			}
-			held, _ := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", pid))
-			for _, fd := range held {
-				to, err := os.Readlink(fd)
-				if err == nil && slices.ContainsFunc(paths, func(p string) bool { return strings.HasPrefix(to, p) }) {
-					return true
-				}
+			held, err := holds(pid)
+			if hidden = errors.Is(err, fs.ErrPermission); hidden || slices.ContainsFunc(held, func(to string) bool {
+				return slices.ContainsFunc(paths, func(p string) bool { return strings.HasPrefix(to, p) })
+			}) {
+				return true
 			}
 		}
 		return false
 	}, patience, time.Millisecond, "no decoder has taken the file up")
+	if hidden {
+		t.Skip("what a decoder holds is hidden from its user: run this test as root with CAP_SYS_PTRACE")
+	}
 	return pid
+}
+
+// holds lists what a process has open.
+func holds(pid int) (paths []string, err error) {
+	folder := fmt.Sprintf("/proc/%d/fd", pid)
+	entries, err := os.ReadDir(folder)
+	for _, e := range entries {
+		to, unread := os.Readlink(filepath.Join(folder, e.Name()))
+		if errors.Is(unread, fs.ErrPermission) {
+			return nil, unread
+		}
+		paths = append(paths, to)
+	}
+	return paths, err
 }
 
 // childProcesses are the processes that this one has started.

@@ -11,7 +11,7 @@ import (
 // Confinement says how much of the system is closed to children.
 type Confinement string
 
-// The ways. What is neither Required nor Off is Confined.
+// The values; any other means Confined.
 const (
 	Confined Confinement = "auto"     // files where the kernel has Landlock, and system calls
 	Required Confinement = "required" // both, or no child is started
@@ -20,7 +20,7 @@ const (
 
 // ErrNoLandlock means that the kernel has no Landlock, has it switched off, or that a
 // container forbids to use it.
-var ErrNoLandlock = errors.New("sandbox: Landlock, which closes the file system to the children, is not to be had on this kernel or in this container")
+var ErrNoLandlock = errors.New("sandbox: Landlock is not available on this kernel or in this container, so that the file system stays open to the children")
 
 // confinementVariable tells a child that it is to give up system calls.
 const confinementVariable = "DEEPFAKED_CONFINED"
@@ -38,7 +38,15 @@ func (s *Starter) confine() error {
 	if errors.Is(err, ErrNoLandlock) && s.confinement != Required {
 		s.missing, err = err, nil
 	}
-	return err
+	return without(err)
+}
+
+// without says what an operator can do about a wall that can't be put up.
+func without(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%w (decoder.confinement: off does without)", err)
 }
 
 // Missing is what a child goes without though the kernel should confine it so: nil, or an
@@ -60,5 +68,5 @@ func giveUpCalls() error {
 	if os.Getenv(confinementVariable) == "" {
 		return nil
 	}
-	return closeCalls()
+	return without(closeCalls())
 }

@@ -7,13 +7,18 @@ import (
 	"maps"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
+	"time"
 
+	"golang.org/x/net/bpf"
 	"golang.org/x/sys/unix"
 )
 
@@ -37,12 +42,21 @@ func attempts(conn *Conn) int {
 var outcomes, entered = make(chan tried), make(chan struct{})
 
 func init() { //nolint:gochecknoinits // a thread must be there before Enter is
-	if os.Getenv(childMode) == "attempts" {
+	switch os.Getenv(childMode) {
+	case "attempts":
+		locked := make(chan struct{})
 		go func() {
 			runtime.LockOSThread()
+			close(locked)
 			<-entered
 			outcomes <- attempt()
 		}()
+		<-locked
+	case "hold", "steal":
+		runtime.LockOSThread() // capabilities belong to a thread; with them one may see all, and no one sees who has more
+		if dropCapabilities() != nil {
+			os.Exit(24)
+		}
 	}
 }
 
@@ -55,6 +69,8 @@ func attempt() tried {
 	try("read a file", err)
 	try("write a file", os.WriteFile(file+".new", nil, 0o600))
 	try("append to a file", appended(file))
+	_, err = unix.Open(file, unix.O_RDONLY|unix.O_TRUNC, 0)
+	try("empty a file", err)
 	try("remove a file", os.Remove(file))
 	_, err = os.ReadDir(filepath.Dir(file))
 	try("list a folder", err)
@@ -81,14 +97,35 @@ func attempt() tried {
 	try("move a limit", unix.Prlimit(0, unix.RLIMIT_CPU, &unix.Rlimit{Cur: 50, Max: 50}, nil))
 	_, err = unix.FcntlInt(0, unix.F_SETOWN, os.Getppid())
 	try("have a signal sent", err)
+	try("open a file in memory to write it", reopened(unix.O_RDWR))
 
 	try("ask for a limit", unix.Prlimit(0, unix.RLIMIT_CPU, nil, &unix.Rlimit{}))
 	try("signal itself", unix.Tgkill(os.Getpid(), unix.Gettid(), 0))
-	try("open a file in memory", reopened())
-	threads := make(chan error)
-	go func() { runtime.LockOSThread(); threads <- nil }()
-	try("start a thread", <-threads)
+	try("open a file in memory", reopened(unix.O_RDONLY))
+	try("start threads", threads(8))
 	return out
+}
+
+// threads fails unless that many run at a time.
+func threads(n int) error {
+	var ids sync.Map
+	var started, ended sync.WaitGroup
+	started.Add(n)
+	for range n {
+		ended.Go(func() {
+			runtime.LockOSThread()
+			ids.Store(unix.Gettid(), true)
+			started.Done()
+			started.Wait()
+		})
+	}
+	ended.Wait()
+	count := 0
+	ids.Range(func(any, any) bool { count++; return true })
+	if count != n {
+		return fmt.Errorf("%d threads ran", count)
+	}
+	return nil
 }
 
 // unwrapped is the number behind an error: its text has the file's name, too.
@@ -108,16 +145,16 @@ func appended(path string) error {
 }
 
 // reopened opens a file in memory by its descriptor, as it is done with the clip of a film.
-func reopened() error {
+func reopened(flags int) error {
 	memory, err := NewMemory("test")
 	if err != nil {
 		return err
 	}
-	again, err := ReadOnly(memory)
-	if err != nil {
-		return err
+	again, err := unix.Open(fmt.Sprintf("/proc/self/fd/%d", memory.Fd()), flags|unix.O_CLOEXEC, 0)
+	if err == nil {
+		_ = unix.Close(again)
 	}
-	return errors.Join(again.Close(), memory.Close())
+	return errors.Join(err, memory.Close())
 }
 
 // TestWhatAChildIsKeptFrom: a decoder that its file had taken over could read every other upload, the
@@ -136,16 +173,17 @@ func TestWhatAChildIsKeptFrom(t *testing.T) {
 	}
 	const denied, unknown, works = "permission denied", "function not implemented", "<nil>"
 	want := tried{
-		"read a file": denied, "write a file": denied, "append to a file": denied, "list a folder": denied,
-		"read of a process": denied, "remove a file": unknown, "connect": unknown, "make a socket": unknown,
+		"read a file": denied, "list a folder": denied, "read of a process": denied,
+		"write a file": unknown, "append to a file": unknown, "empty a file": unknown, "remove a file": unknown,
+		"open a file in memory to write it": unknown, "connect": unknown, "make a socket": unknown,
 		"start a process": unknown, "fork": unknown, "signal the server": unknown, "signal a thread of the server": unknown,
 		"trace the server": unknown, "leave the group": unknown, "leave the session": unknown, "outlive the server": unknown,
 		"move a limit": unknown, "have a signal sent": unknown,
-		"ask for a limit": works, "signal itself": works, "open a file in memory": works, "start a thread": works,
+		"ask for a limit": works, "signal itself": works, "open a file in memory": works, "start threads": works,
 	}
 	if _, err := landlockVersion(); err != nil {
 		t.Log(err)
-		for _, what := range []string{"read a file", "write a file", "append to a file", "list a folder", "read of a process"} {
+		for _, what := range []string{"read a file", "list a folder", "read of a process"} {
 			delete(want, what)
 		}
 	}
@@ -178,6 +216,112 @@ func TestConfinementThatIsMissing(t *testing.T) {
 	defer usual.Close()
 	if (usual.Missing() == nil) != (missing == nil) {
 		t.Fatalf("told %v, where %v", usual.Missing(), missing)
+	}
+}
+
+// withoutLandlock is the mode of a process whose kernel says that it has none.
+const withoutLandlock = "without Landlock"
+
+// TestWithoutLandlock: most kernels in use have it, some don't, and the service is to go on there.
+func TestWithoutLandlock(t *testing.T) {
+	t.Parallel()
+	cmd := exec.CommandContext(t.Context(), os.Args[0])
+	cmd.Env = append(os.Environ(), childMode+"="+withoutLandlock)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+}
+
+// startWithoutLandlock starts children where there is none, and returns the exit status of the process.
+func startWithoutLandlock() int {
+	deny := append([]bpf.Instruction{bpf.LoadAbsolute{Off: callAt, Size: 4}}, check(unix.SYS_LANDLOCK_CREATE_RULESET, nil)...)
+	if load(append(deny, allowed)) != nil {
+		return 25
+	}
+	if _, err := NewStarter(Required); !errors.Is(err, ErrNoLandlock) {
+		return 26
+	}
+	starter, err := NewStarter(Confined)
+	if err != nil || !errors.Is(starter.Missing(), ErrNoLandlock) {
+		return 27
+	}
+	defer starter.Close()
+	c, err := starter.Start(testOptions("talk"))
+	if err != nil {
+		return 28
+	}
+	<-c.Done()
+	if !strings.Contains(c.Err().Error(), "exit status 7") {
+		return 29
+	}
+	return 0
+}
+
+// dropCapabilities leaves this thread no more than its user may.
+func dropCapabilities() error {
+	var none [2]unix.CapUserData
+	return unix.Capset(&unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}, &none[0])
+}
+
+// hold keeps the file that it is sent, shielded.
+func hold(conn *Conn) int {
+	_, files, err := conn.Receive()
+	if err != nil || len(files) != 1 || Shield() != nil || conn.Send([]byte("held")) != nil {
+		return 30
+	}
+	select {}
+}
+
+// steal opens what the process whose number it is sent has open, and answers how much that was.
+func steal(conn *Conn) int {
+	pid, _, err := conn.Receive()
+	if err != nil {
+		return 31
+	}
+	stolen := 0
+	for fd := range 64 {
+		if _, err := unix.Open(fmt.Sprintf("/proc/%s/fd/%d", pid, fd), unix.O_RDONLY, 0); err == nil {
+			stolen++
+		}
+	}
+	if conn.Send([]byte(strconv.Itoa(stolen))) != nil {
+		return 32
+	}
+	return 0
+}
+
+// TestChildrenDoNotSeeEachOthersFiles: Landlock counts all children of a starter as one, and leaves
+// files in memory alone, so that a child that was taken over could read what others were given.
+func TestChildrenDoNotSeeEachOthersFiles(t *testing.T) {
+	t.Parallel()
+	starter, err := NewStarter(Confined)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer starter.Close()
+	var children [2]*Child
+	for i, mode := range []string{"hold", "steal"} {
+		if children[i], err = starter.Start(testOptions(mode)); err != nil {
+			t.Fatal(err)
+		}
+		defer ends(t, children[i])
+		defer children[i].Kill()
+		_ = children[i].SetDeadline(time.Now().Add(20 * time.Second))
+	}
+	memory, err := NewMemory("upload")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = memory.Close() }()
+	if err := children[0].Send([]byte("keep"), memory); err != nil {
+		t.Fatal(err)
+	}
+	heard(t, children[0])
+	if err := children[1].Send([]byte(strconv.Itoa(children[0].Pid()))); err != nil {
+		t.Fatal(err)
+	}
+	if stolen := heard(t, children[1]); stolen != "0" {
+		t.Errorf("%s files of the other are open to it", stolen)
 	}
 }
 

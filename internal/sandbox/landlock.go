@@ -64,7 +64,8 @@ func landlockVersion() (uintptr, error) {
 	return version, nil
 }
 
-// landlocked is all that a version can forbid, network included.
+// landlocked is all that a version can forbid to open, make, change and connect. Signals it could
+// forbid, too, but some versions would to the threads of the server among each other.
 func landlocked(version uintptr) unix.LandlockRulesetAttr {
 	all := unix.LandlockRulesetAttr{Handled_access_fs: unix.LANDLOCK_ACCESS_FS_MAKE_SYM<<1 - 1}
 	if version >= 2 {
@@ -82,7 +83,8 @@ func landlocked(version uintptr) unix.LandlockRulesetAttr {
 	return all
 }
 
-// add puts the grant into a rule set. What is not there needs none.
+// add puts the grant into a rule set. What is not there needs none, nor does
+// what is in memory only, a bad descriptor to Landlock.
 func (g grant) add(set uintptr) error {
 	fd, err := unix.Open(g.path, unix.O_PATH|unix.O_CLOEXEC, 0)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -94,7 +96,7 @@ func (g grant) add(set uintptr) error {
 	defer func() { _ = unix.Close(fd) }()
 	beneath := unix.LandlockPathBeneathAttr{Allowed_access: g.rights, Parent_fd: int32(fd)}                                                    //nolint:gosec // descriptors fit
 	_, _, errno := unix.Syscall6(unix.SYS_LANDLOCK_ADD_RULE, set, unix.LANDLOCK_RULE_PATH_BENEATH, uintptr(unsafe.Pointer(&beneath)), 0, 0, 0) //nolint:gosec // a system call takes pointers
-	if errno != 0 {
+	if errno != 0 && errno != unix.EBADFD {
 		return fmt.Errorf("sandbox: let children open %s: %w", g.path, errno)
 	}
 	return nil
@@ -103,32 +105,42 @@ func (g grant) add(set uintptr) error {
 // needed is what a child opens to become what this process is: the same program from the
 // same folders, whose files an upgrade may replace meanwhile.
 func needed() ([]grant, error) {
-	folders, err := libraries()
-	if err != nil {
-		return nil, err
+	if linked.err != nil {
+		return nil, linked.err
 	}
-	grants := []grant{{Self, run}, {"/etc/ld.so.cache", run}, {"/proc", browse}} // by /proc it finds its descriptors
-	for _, folder := range folders {
+	grants := []grant{{Self, run}, {"/etc/ld.so.cache", run}, {"/proc", browse}} // Enter lists its descriptors there
+	for _, folder := range linked.folders {
 		grants = append(grants, grant{folder, run | browse})
 	}
 	return grants, nil
 }
 
-// libraries lists the folders of the libraries that this process runs.
-func libraries() (folders []string, err error) {
+// linked are the libraries that this program is linked with. Those that it opens later, such as ONNX
+// Runtime, a child does without, and they may lie beside what it is not to see.
+var linked = libraries()
+
+// shelves are the folders of libraries.
+type shelves struct {
+	folders []string
+	err     error
+}
+
+// libraries lists the folders of the libraries that this process runs. The root is none.
+func libraries() (s shelves) {
 	maps, err := os.Open("/proc/self/maps")
 	if err != nil {
-		return nil, fmt.Errorf("sandbox: list the libraries: %w", err)
+		return shelves{err: fmt.Errorf("sandbox: list the libraries: %w", err)}
 	}
 	defer func() { _ = maps.Close() }()
 	lines := bufio.NewScanner(maps)
 	for lines.Scan() {
-		if path := library(lines.Text()); path != "" {
-			folders = append(folders, filepath.Dir(path))
+		if folder := filepath.Dir(library(lines.Text())); filepath.IsAbs(folder) && folder != "/" {
+			s.folders = append(s.folders, folder)
 		}
 	}
-	slices.Sort(folders)
-	return slices.Compact(folders), lines.Err()
+	slices.Sort(s.folders)
+	s.folders, s.err = slices.Compact(s.folders), lines.Err()
+	return s
 }
 
 // library is the shared library that a line of maps, proc_pid_maps(5), has code of, if any. One

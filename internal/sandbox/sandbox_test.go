@@ -21,6 +21,8 @@ func TestMain(m *testing.M) {
 	case "":
 	case firstThread:
 		os.Exit(closeOnFirstThread())
+	case withoutLandlock:
+		os.Exit(startWithoutLandlock())
 	default:
 		os.Exit(child(mode))
 	}
@@ -58,6 +60,10 @@ func child(mode string) int {
 		return replaced(conn)
 	case "attempts":
 		return attempts(conn)
+	case "hold":
+		return hold(conn)
+	case "steal":
+		return steal(conn)
 	case "talk":
 		fmt.Fprint(os.Stderr, strings.Repeat("x", 3*excerptBytes))
 		return 7

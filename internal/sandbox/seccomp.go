@@ -11,13 +11,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// calls are what a child needs to compute, to read and write what it has open, and to open
-// files in memory. No connection is made, no process is started, found or signalled, and no
-// limit, group or name is changed.
+// calls are what a child needs to compute, and to read and write what it has open. No
+// connection is made, no process is started or signalled, and no limit or group is changed.
 var calls = append([]uint32{
 	unix.SYS_READ, unix.SYS_WRITE, unix.SYS_READV, unix.SYS_WRITEV, unix.SYS_PREAD64, unix.SYS_PWRITE64,
 	unix.SYS_LSEEK, unix.SYS_CLOSE, unix.SYS_DUP, unix.SYS_DUP3, unix.SYS_PIPE2, unix.SYS_FTRUNCATE, unix.SYS_FALLOCATE,
-	unix.SYS_OPENAT, unix.SYS_FSTAT, unix.SYS_STATX, unix.SYS_FSTATFS, unix.SYS_GETDENTS64, unix.SYS_READLINKAT, unix.SYS_FACCESSAT,
+	unix.SYS_FSTAT, unix.SYS_STATX, unix.SYS_FSTATFS, unix.SYS_GETDENTS64, unix.SYS_READLINKAT, unix.SYS_FACCESSAT,
 	unix.SYS_GETCWD, unix.SYS_MEMFD_CREATE,
 	unix.SYS_SENDMSG, unix.SYS_RECVMSG, unix.SYS_SHUTDOWN, unix.SYS_GETSOCKOPT, unix.SYS_GETSOCKNAME, unix.SYS_GETPEERNAME,
 	unix.SYS_PPOLL, unix.SYS_PSELECT6, unix.SYS_EPOLL_CREATE1, unix.SYS_EPOLL_CTL, unix.SYS_EPOLL_PWAIT, unix.SYS_EVENTFD2,
@@ -42,7 +41,7 @@ func exceptions(pid int) []exception {
 	return []exception{
 		{unix.SYS_TGKILL, 0, []uint32{uint32(pid)}}, //nolint:gosec // it is positive
 		{unix.SYS_PRLIMIT64, 2, []uint32{0}},        // to ask; nothing is set
-		{unix.SYS_PRCTL, 0, []uint32{unix.PR_SET_NAME, unix.PR_SET_VMA, unix.PR_GET_DUMPABLE, unix.PR_GET_SECCOMP}},
+		{unix.SYS_PRCTL, 0, []uint32{unix.PR_SET_NAME, unix.PR_SET_VMA, unix.PR_SET_DUMPABLE}},
 		{unix.SYS_FCNTL, 1, []uint32{
 			unix.F_DUPFD, unix.F_DUPFD_CLOEXEC, unix.F_GETFD, unix.F_SETFD, unix.F_GETFL, unix.F_SETFL, unix.F_ADD_SEALS, unix.F_GET_SEALS,
 		}},
@@ -52,8 +51,11 @@ func exceptions(pid int) []exception {
 // closeCalls takes from all threads of this process, and from those to come, the system calls that are not
 // listed: these fail as if the kernel did not know them, upon which libraries do without.
 // See seccomp(2).
-func closeCalls() error {
-	program, err := bpf.Assemble(filter(os.Getpid()))
+func closeCalls() error { return load(filter(os.Getpid())) }
+
+// load puts a filter on all threads of this process.
+func load(filter []bpf.Instruction) error {
+	program, err := bpf.Assemble(filter)
 	if err != nil {
 		return fmt.Errorf("sandbox: make a filter of system calls: %w", err)
 	}
@@ -68,7 +70,7 @@ func closeCalls() error {
 	thread, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_TSYNC, uintptr(unsafe.Pointer(&whole))) //nolint:gosec // a system call takes pointers
 	switch {
 	case errno != 0:
-		return fmt.Errorf("sandbox: give up system calls (decoder.confinement: off does without): %w", errno)
+		return fmt.Errorf("sandbox: give up system calls: %w", errno)
 	case thread != 0:
 		return errors.New("sandbox: give up system calls: a thread has a filter of its own")
 	}
@@ -82,10 +84,21 @@ const (
 	argumentsAt    = 16
 )
 
+// What becomes of a call.
+var (
+	allowed = bpf.RetConstant{Val: unix.SECCOMP_RET_ALLOW}
+	unknown = bpf.RetConstant{Val: unix.SECCOMP_RET_ERRNO | uint32(unix.ENOSYS)}
+)
+
+// changing are the flags of who opens a file to write it, to make it, or to empty it, for which Landlock
+// before its third version asks no more than for reading.
+const changing = unix.O_WRONLY | unix.O_RDWR | unix.O_CREAT | unix.O_TRUNC
+
+// opener is a call that opens files, and which of its arguments the flags are.
+type opener struct{ call, flags uint32 }
+
 // filter is the list as a program of the kernel's.
 func filter(pid int) []bpf.Instruction {
-	unknown := bpf.RetConstant{Val: unix.SECCOMP_RET_ERRNO | uint32(unix.ENOSYS)}
-	allowed := bpf.RetConstant{Val: unix.SECCOMP_RET_ALLOW}
 	program := []bpf.Instruction{
 		bpf.LoadAbsolute{Off: architectureAt, Size: 4},
 		bpf.JumpIf{Cond: bpf.JumpEqual, Val: architecture, SkipTrue: 1},
@@ -101,20 +114,23 @@ func filter(pid int) []bpf.Instruction {
 		bpf.JumpIf{Cond: bpf.JumpBitsSet, Val: unix.CLONE_THREAD, SkipFalse: 1},
 		allowed,
 	})...)
+	for _, o := range openers {
+		program = append(program, check(o.call, []bpf.Instruction{
+			bpf.LoadAbsolute{Off: argumentsAt + 8*o.flags, Size: 4},
+			bpf.JumpIf{Cond: bpf.JumpBitsSet, Val: changing, SkipTrue: 1},
+			allowed,
+		})...)
+	}
 	for _, e := range exceptions(pid) {
 		program = append(program, check(e.call, e.instructions())...)
 	}
 	return append(program, unknown)
 }
 
-// check has the rest of the program decide on a call that none of the others is.
+// check has instructions decide on one call. If they don't allow it, it is unknown.
 func check(call uint32, then []bpf.Instruction) []bpf.Instruction {
 	rest := uint8(len(then) + 1) //nolint:gosec // a few
-	return slices.Concat(
-		[]bpf.Instruction{bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: call, SkipTrue: rest}},
-		then,
-		[]bpf.Instruction{bpf.RetConstant{Val: unix.SECCOMP_RET_ERRNO | uint32(unix.ENOSYS)}},
-	)
+	return slices.Concat([]bpf.Instruction{bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: call, SkipTrue: rest}}, then, []bpf.Instruction{unknown})
 }
 
 // instructions allow the call for the values. Arguments have 64 bits, values 32.
@@ -127,7 +143,7 @@ func (e exception) instructions() []bpf.Instruction {
 		bpf.LoadAbsolute{Off: low, Size: 4},
 	}
 	for _, v := range e.values {
-		out = append(out, bpf.JumpIf{Cond: bpf.JumpEqual, Val: v, SkipFalse: 1}, bpf.RetConstant{Val: unix.SECCOMP_RET_ALLOW})
+		out = append(out, bpf.JumpIf{Cond: bpf.JumpEqual, Val: v, SkipFalse: 1}, allowed)
 	}
 	return out
 }

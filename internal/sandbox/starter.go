@@ -22,7 +22,7 @@ var ErrClosed = errors.New("sandbox: closed")
 // use.
 type Starter struct {
 	confinement Confinement
-	missing     error    // of what should confine children
+	missing     error    // why children go without Landlock
 	nothing     *os.File // what children read and write in place of a terminal; the thread can't open it
 	requests    chan func()
 	closing     chan struct{}
@@ -32,7 +32,7 @@ type Starter struct {
 // NewStarter shields this process for good from what it will start, and starts
 // the thread. The caller closes it.
 func NewStarter(confinement Confinement) (*Starter, error) {
-	if err := shield(); err != nil {
+	if err := Shield(); err != nil {
 		return nil, err
 	}
 	nothing, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)

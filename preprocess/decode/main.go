@@ -63,7 +63,10 @@ func serve(conn *sandbox.Conn, decode decoder) error {
 	if err := send(conn, preprocess.DecodeReply{}); err != nil {
 		return err
 	}
-	bound := sync.OnceFunc(boundHeap)
+	begin := sync.OnceValue(func() error {
+		boundHeap()
+		return sandbox.Shield()
+	})
 	for {
 		message, files, err := conn.Receive()
 		if errors.Is(err, io.EOF) {
@@ -72,7 +75,9 @@ func serve(conn *sandbox.Conn, decode decoder) error {
 		if err != nil {
 			return err
 		}
-		bound()
+		if err := begin(); err != nil {
+			return err
+		}
 		reply := answer(message, files, decode, func(r preprocess.DecodeReply) error { return send(conn, r) })
 		sandbox.CloseAll(files)
 		if err := send(conn, reply); err != nil {
