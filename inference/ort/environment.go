@@ -31,6 +31,11 @@ type Environment struct {
 	logger   *slog.Logger
 	free     bool // to share the cores out: the options leave it open
 
+	// making is held for reading while a session is made, so that Close can't end the
+	// library's environment meanwhile.
+	making sync.RWMutex
+	alone  sync.Mutex // held while one is made on a GPU, as signals are kept meanwhile
+
 	mu       sync.Mutex
 	closed   bool
 	sessions map[*Session]struct{}
@@ -175,24 +180,49 @@ func (e *Environment) settings() Options {
 	return e.opts
 }
 
-// several makes n sessions, on one device after the other.
+// several makes n sessions, on one device after the other, and on a CPU side by side, as
+// long as there are cores for their threads.
 func (e *Environment) several(model *models.Model, maxBatch, n int, opts Options) ([]*Session, error) {
-	made := make([]*Session, 0, n)
+	if err := e.check(model); err != nil {
+		return nil, err
+	}
+	abreast := 1
+	if e.provider == CPU {
+		abreast = max(Cores()/max(opts.IntraOpThreads, 1), 1)
+	}
+	made, errs := make([]*Session, n), make([]error, n)
+	places := make(chan struct{}, abreast)
+	var all sync.WaitGroup
 	for i := range n {
-		s, err := e.one(model, maxBatch, opts.Devices[i%len(opts.Devices)], opts)
-		if err != nil {
+		places <- struct{}{}
+		all.Go(func() {
+			made[i], errs[i] = e.one(model, maxBatch, opts.Devices[i%len(opts.Devices)], opts)
+			<-places
+		})
+	}
+	all.Wait()
+	for _, err := range errs {
+		if err != nil { // the others say the same
 			return nil, errors.Join(err, closeAll(made))
 		}
-		made = append(made, s)
 	}
 	return made, nil
 }
 
+// check compares the graph with the card, for all sessions of a model.
+func (e *Environment) check(model *models.Model) error {
+	e.making.RLock()
+	defer e.making.RUnlock()
+	if e.isClosed() {
+		return ErrClosed
+	}
+	return checkGraph(model)
+}
+
 func (e *Environment) one(model *models.Model, maxBatch, device int, opts Options) (*Session, error) {
-	// Held throughout, so that Close can't end the library's environment meanwhile.
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.closed {
+	e.making.RLock()
+	defer e.making.RUnlock()
+	if e.isClosed() {
 		return nil, ErrClosed
 	}
 	s, err := e.build(model, maxBatch, device, opts)
@@ -200,8 +230,16 @@ func (e *Environment) one(model *models.Model, maxBatch, device int, opts Option
 		return nil, err
 	}
 	s.forget = e.forget
+	e.mu.Lock()
+	defer e.mu.Unlock()
 	e.sessions[s] = struct{}{}
 	return s, nil
+}
+
+func (e *Environment) isClosed() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.closed
 }
 
 // build makes a session and warms it up, which starts a GPU's libraries.
@@ -212,6 +250,8 @@ func (e *Environment) build(model *models.Model, maxBatch, device int, opts Opti
 	if !e.provider.gpu() {
 		return newSession(model, maxBatch, at, opts)
 	}
+	e.alone.Lock()
+	defer e.alone.Unlock()
 	err = keepSignals(func() (err error) {
 		s, err = newSession(model, maxBatch, at, opts)
 		return err
@@ -237,6 +277,10 @@ func (e *Environment) Close() error {
 		return nil
 	}
 	e.closed = true
+	e.mu.Unlock()
+	e.making.Lock() // from here on none is made
+	defer e.making.Unlock()
+	e.mu.Lock()
 	open := make([]*Session, 0, len(e.sessions))
 	for s := range e.sessions {
 		open = append(open, s)

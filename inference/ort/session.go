@@ -33,9 +33,6 @@ func newSession(model *models.Model, maxBatch int, at placement, opts Options) (
 	if maxBatch < 1 || maxBatch > maxRows {
 		return nil, fmt.Errorf("model %s: largest batch is %d, it must be between 1 and %d", name, maxBatch, maxRows)
 	}
-	if err := checkGraph(model); err != nil {
-		return nil, err
-	}
 	at.profile, at.half, at.tf32 = profileOf(model.Card, maxBatch), model.Precision == models.FP16, model.Precision == models.TF32
 	s := &Session{model: name, device: at.device, card: model.Card, forget: func(*Session) {}}
 	var err error

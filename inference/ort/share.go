@@ -123,9 +123,12 @@ func throughput(sessions []*Session, length time.Duration) (float64, error) {
 	return float64(rows.Load()) / time.Since(start).Seconds(), errors.Join(errs...)
 }
 
+// closeAll closes those that were made.
 func closeAll(sessions []*Session) (err error) {
 	for _, s := range sessions {
-		err = errors.Join(err, s.Close())
+		if s != nil {
+			err = errors.Join(err, s.Close())
+		}
 	}
 	return err
 }

@@ -14,7 +14,7 @@ func TestTimersMayBeLate(t *testing.T) {
 	t.Parallel()
 	got := make(chan int)
 	go func() {
-		runtime.LockOSThread() // a thread of its own, which ends with it
+		runtime.LockOSThread()
 		slack, _ := unix.PrctlRetInt(unix.PR_GET_TIMERSLACK, 0, 0, 0, 0)
 		got <- slack
 	}()
