@@ -7,18 +7,13 @@ import (
 	"maps"
 	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strconv"
-	"strings"
 	"sync"
 	"syscall"
 	"testing"
-	"time"
 
-	"golang.org/x/net/bpf"
 	"golang.org/x/sys/unix"
 )
 
@@ -194,151 +189,5 @@ func TestWhatAChildIsKeptFrom(t *testing.T) {
 	}
 	if text, err := os.ReadFile(path); err != nil || string(text) != "secret" {
 		t.Errorf("%q, %v", text, err)
-	}
-}
-
-// TestConfinementThatIsMissing: an operator who asks for all of it gets it or an error, and one who
-// does not is told what there is not.
-func TestConfinementThatIsMissing(t *testing.T) {
-	t.Parallel()
-	_, missing := landlockVersion()
-	starter, err := NewStarter(Required)
-	if (missing == nil) != (err == nil) || missing != nil && !errors.Is(err, ErrNoLandlock) {
-		t.Fatalf("required: %v, where %v", err, missing)
-	}
-	if err == nil {
-		defer starter.Close()
-	}
-	usual, err := NewStarter(Confined)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer usual.Close()
-	if (usual.Missing() == nil) != (missing == nil) {
-		t.Fatalf("told %v, where %v", usual.Missing(), missing)
-	}
-}
-
-// withoutLandlock is the mode of a process whose kernel says that it has none.
-const withoutLandlock = "without Landlock"
-
-// TestWithoutLandlock: most kernels in use have it, some don't, and the service is to go on there.
-func TestWithoutLandlock(t *testing.T) {
-	t.Parallel()
-	cmd := exec.CommandContext(t.Context(), os.Args[0])
-	cmd.Env = append(os.Environ(), childMode+"="+withoutLandlock)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-}
-
-// startWithoutLandlock starts children where there is none, and returns the exit status of the process.
-func startWithoutLandlock() int {
-	deny := append([]bpf.Instruction{bpf.LoadAbsolute{Off: callAt, Size: 4}}, check(unix.SYS_LANDLOCK_CREATE_RULESET, nil)...)
-	if load(append(deny, allowed)) != nil {
-		return 25
-	}
-	if _, err := NewStarter(Required); !errors.Is(err, ErrNoLandlock) {
-		return 26
-	}
-	starter, err := NewStarter(Confined)
-	if err != nil || !errors.Is(starter.Missing(), ErrNoLandlock) {
-		return 27
-	}
-	defer starter.Close()
-	c, err := starter.Start(testOptions("talk"))
-	if err != nil {
-		return 28
-	}
-	<-c.Done()
-	if !strings.Contains(c.Err().Error(), "exit status 7") {
-		return 29
-	}
-	return 0
-}
-
-// dropCapabilities leaves this thread no more than its user may.
-func dropCapabilities() error {
-	var none [2]unix.CapUserData
-	return unix.Capset(&unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}, &none[0])
-}
-
-// hold keeps the file that it is sent, shielded.
-func hold(conn *Conn) int {
-	_, files, err := conn.Receive()
-	if err != nil || len(files) != 1 || Shield() != nil || conn.Send([]byte("held")) != nil {
-		return 30
-	}
-	select {}
-}
-
-// steal opens what the process whose number it is sent has open, and answers how much that was.
-func steal(conn *Conn) int {
-	pid, _, err := conn.Receive()
-	if err != nil {
-		return 31
-	}
-	stolen := 0
-	for fd := range 64 {
-		if _, err := unix.Open(fmt.Sprintf("/proc/%s/fd/%d", pid, fd), unix.O_RDONLY, 0); err == nil {
-			stolen++
-		}
-	}
-	if conn.Send([]byte(strconv.Itoa(stolen))) != nil {
-		return 32
-	}
-	return 0
-}
-
-// TestChildrenDoNotSeeEachOthersFiles: Landlock counts all children of a starter as one, and leaves
-// files in memory alone, so that a child that was taken over could read what others were given.
-func TestChildrenDoNotSeeEachOthersFiles(t *testing.T) {
-	t.Parallel()
-	starter, err := NewStarter(Confined)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer starter.Close()
-	var children [2]*Child
-	for i, mode := range []string{"hold", "steal"} {
-		if children[i], err = starter.Start(testOptions(mode)); err != nil {
-			t.Fatal(err)
-		}
-		defer ends(t, children[i])
-		defer children[i].Kill()
-		_ = children[i].SetDeadline(time.Now().Add(20 * time.Second))
-	}
-	memory, err := NewMemory("upload")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = memory.Close() }()
-	if err := children[0].Send([]byte("keep"), memory); err != nil {
-		t.Fatal(err)
-	}
-	heard(t, children[0])
-	if err := children[1].Send([]byte(strconv.Itoa(children[0].Pid()))); err != nil {
-		t.Fatal(err)
-	}
-	if stolen := heard(t, children[1]); stolen != "0" {
-		t.Errorf("%s files of the other are open to it", stolen)
-	}
-}
-
-// TestLibrary: folders with blanks in their names, and libraries that an upgrade has replaced.
-func TestLibrary(t *testing.T) {
-	t.Parallel()
-	for line, want := range map[string]string{
-		"7f00-7f01 r-xp 00001000 fe:01 42                     /usr/lib/x/liba.so.1":      "/usr/lib/x/liba.so.1",
-		"7f00-7f01 r-xp 00001000 fe:01 42     /opt/a folder/liba.so (deleted)":           "/opt/a folder/liba.so (deleted)",
-		"7f00-7f01 r--p 00001000 fe:01 42                     /usr/lib/x/liba.so.1":      "",
-		"7f00-7f01 r-xp 00000000 00:00 0                      [vdso]":                    "",
-		"7f00-7f01 rwxp 00000000 00:00 0 ":                                               "",
-		"7f00-7f01 r-xp 00000000 00:01 7                      /memfd:compiled (deleted)": "",
-		"7f00-7f01 r-xp 00000000 fe:01 7                      /usr/bin/deepfaked":        "",
-	} {
-		if got := library(line); got != want {
-			t.Errorf("%s: %q, want %q", strings.TrimSpace(line), got, want)
-		}
 	}
 }
