@@ -38,11 +38,11 @@ func (s *Starter) confine() error {
 	if errors.Is(err, ErrNoLandlock) && s.confinement != Required {
 		s.missing, err = err, nil
 	}
-	return without(err)
+	return advised(err)
 }
 
-// without says what an operator can do about a wall that can't be put up.
-func without(err error) error {
+// advised says what an operator can do about a wall that can't be put up.
+func advised(err error) error {
 	if err == nil {
 		return nil
 	}
@@ -68,5 +68,5 @@ func giveUpCalls() error {
 	if os.Getenv(confinementVariable) == "" {
 		return nil
 	}
-	return without(closeCalls())
+	return advised(closeCalls())
 }

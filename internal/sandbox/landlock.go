@@ -16,8 +16,8 @@ import (
 
 // What programs and their libraries are opened for.
 const (
-	run    = unix.LANDLOCK_ACCESS_FS_EXECUTE | unix.LANDLOCK_ACCESS_FS_READ_FILE
-	browse = unix.LANDLOCK_ACCESS_FS_READ_DIR
+	execute = unix.LANDLOCK_ACCESS_FS_EXECUTE | unix.LANDLOCK_ACCESS_FS_READ_FILE
+	browse  = unix.LANDLOCK_ACCESS_FS_READ_DIR
 )
 
 // grant lets children open what is at a path, or beneath it.
@@ -38,7 +38,7 @@ func closeFiles() error {
 	if err != nil {
 		return err
 	}
-	handled := landlocked(version)
+	handled := forbidden(version)
 	set, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&handled)), unsafe.Sizeof(handled), 0) //nolint:gosec // a system call takes pointers
 	if errno != 0 {
 		return fmt.Errorf("sandbox: begin a Landlock rule set: %w", errno)
@@ -64,9 +64,9 @@ func landlockVersion() (uintptr, error) {
 	return version, nil
 }
 
-// landlocked is all that a version can forbid to open, make, change and connect. Signals it could
+// forbidden is all that a version can forbid to open, make, change and connect. Signals it could
 // forbid, too, but some versions would to the threads of the server among each other.
-func landlocked(version uintptr) unix.LandlockRulesetAttr {
+func forbidden(version uintptr) unix.LandlockRulesetAttr {
 	all := unix.LandlockRulesetAttr{Handled_access_fs: unix.LANDLOCK_ACCESS_FS_MAKE_SYM<<1 - 1}
 	if version >= 2 {
 		all.Handled_access_fs |= unix.LANDLOCK_ACCESS_FS_REFER
@@ -105,42 +105,35 @@ func (g grant) add(set uintptr) error {
 // needed is what a child opens to become what this process is: the same program from the
 // same folders, whose files an upgrade may replace meanwhile.
 func needed() ([]grant, error) {
-	if linked.err != nil {
-		return nil, linked.err
+	if errLinked != nil {
+		return nil, errLinked
 	}
-	grants := []grant{{Self, run}, {"/etc/ld.so.cache", run}, {"/proc", browse}} // Enter lists its descriptors there
-	for _, folder := range linked.folders {
-		grants = append(grants, grant{folder, run | browse})
+	grants := []grant{{Self, execute}, {"/etc/ld.so.cache", execute}, {"/proc", browse}} // Enter lists its descriptors there
+	for _, folder := range linked {
+		grants = append(grants, grant{folder, execute | browse})
 	}
 	return grants, nil
 }
 
-// linked are the libraries that this program is linked with. Those that it opens later, such as ONNX
+// linked are the folders of the libraries that this program is linked with. Those that it opens later, such as ONNX
 // Runtime, a child does without, and they may lie beside what it is not to see.
-var linked = libraries()
-
-// shelves are the folders of libraries.
-type shelves struct {
-	folders []string
-	err     error
-}
+var linked, errLinked = libraries()
 
 // libraries lists the folders of the libraries that this process runs. The root is none.
-func libraries() (s shelves) {
+func libraries() (folders []string, err error) {
 	maps, err := os.Open("/proc/self/maps")
 	if err != nil {
-		return shelves{err: fmt.Errorf("sandbox: list the libraries: %w", err)}
+		return nil, fmt.Errorf("sandbox: list the libraries: %w", err)
 	}
 	defer func() { _ = maps.Close() }()
 	lines := bufio.NewScanner(maps)
 	for lines.Scan() {
 		if folder := filepath.Dir(library(lines.Text())); filepath.IsAbs(folder) && folder != "/" {
-			s.folders = append(s.folders, folder)
+			folders = append(folders, folder)
 		}
 	}
-	slices.Sort(s.folders)
-	s.folders, s.err = slices.Compact(s.folders), lines.Err()
-	return s
+	slices.Sort(folders)
+	return slices.Compact(folders), lines.Err()
 }
 
 // library is the shared library that a line of maps, proc_pid_maps(5), has code of, if any. One
