@@ -34,7 +34,7 @@ func (l *Ledger) reserveWith(ctx context.Context, tx *store.Tx, all []Request, a
 	if err := steps(ctx, tx, also); err != nil {
 		return err
 	}
-	if err := tx.Flush(ctx); err != nil {
+	if err := tx.Begin(ctx); err != nil { // what the steps have left in the queue goes with the commit
 		return err
 	}
 	return fits()

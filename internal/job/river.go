@@ -74,7 +74,7 @@ func (c *client[D, T]) complete(ctx context.Context, tx *store.Tx, ids ...int64)
 func openQueue(books *store.Store, b bell, c *river.Config) (queue, error) {
 	if pool := books.Postgres(); pool != nil {
 		c.Hooks = append(c.Hooks, river.HookInsertBeginFunc(dueByTheDatabase))
-		return newClient(riverpgxv5.New(pool), c, func(tx *store.Tx, do func(pgx.Tx) error) error { return tx.Postgres(do) })
+		return newClient(&postgres{riverpgxv5.New(pool)}, c, func(tx *store.Tx, do func(pgx.Tx) error) error { return tx.Postgres(do) })
 	}
 	d := &driver{riversqlite.New(books.SQLite()), b}
 	return newClient(d, c, func(tx *store.Tx, do func(*sql.Tx) error) error { return do(tx.SQL()) })

@@ -59,10 +59,22 @@ func (c *queueing) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.T
 
 // ExecContext implements driver.ExecerContext.
 func (c *queueing) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
-	if err := c.flush(ctx); err != nil {
+	if c.err == nil && c.queued == nil || len(args) == 0 { // that may be several statements
+		if err := c.flush(ctx); err != nil {
+			return nil, err
+		}
+		return c.Conn.ExecContext(ctx, query, args)
+	}
+	values := make([]any, len(args))
+	for i, a := range args {
+		values[i] = a.Value
+	}
+	rows, err := c.query(ctx, query, values)
+	if err != nil {
 		return nil, err
 	}
-	return c.Conn.ExecContext(ctx, query, args)
+	rows.Close()
+	return driver.RowsAffected(rows.CommandTag().RowsAffected()), rows.Err()
 }
 
 // QueryContext implements driver.QueryerContext.
@@ -160,8 +172,15 @@ type begun struct {
 // Commit implements driver.Tx.
 func (b begun) Commit() error {
 	defer b.end()
+	with := b.conn.tx != nil && b.conn.queued != nil // where it has been begun, the end goes with what is queued
+	if with {
+		b.conn.queued.Queue("COMMIT")
+	}
 	if err := b.conn.flush(b.ctx); err != nil {
 		return errors.Join(err, b.Rollback())
+	}
+	if with {
+		return nil
 	}
 	return b.conn.tx.Commit(b.ctx)
 }

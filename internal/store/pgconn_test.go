@@ -40,6 +40,13 @@ func TestQueuedGoesBefore(t *testing.T) {
 	}
 	for name, see := range map[string]func(*Tx, *int) error{
 		"database/sql": func(tx *Tx, n *int) error { return tx.QueryRowContext(t.Context(), count).Scan(n) },
+		"ExecContext": func(tx *Tx, n *int) error {
+			result, err := tx.ExecContext(t.Context(), `UPDATE accounts SET plan = $1`, "pro")
+			require.NoError(t, err)
+			affected, err := result.RowsAffected()
+			*n = int(affected)
+			return err
+		},
 		"Soon": func(tx *Tx, n *int) error {
 			return errors.Join(tx.Soon(t.Context(), n, count), tx.Flush(t.Context()))
 		},
@@ -108,10 +115,21 @@ func TestNothingIsLeftOfTheQueued(t *testing.T) {
 			queue(t, tx, "a")
 			return errors.Join(tx.Flush(ctx), refused)
 		}, refused},
-		"a statement that fails":           {t.Context(), ignoring(insertQueued, "before"), nil},
-		"a statement that can't be":        {t.Context(), ignoring(`INSERT INTO absent VALUES (1)`), nil},
-		"a value that can't be sent":       {t.Context(), ignoring(insertQueued, struct{}{}), nil},
-		"over before it began":             {ended, func(context.Context, *Tx) error { return nil }, context.Canceled},
+		"a statement that fails":     {t.Context(), ignoring(insertQueued, "before"), nil},
+		"a statement that can't be":  {t.Context(), ignoring(`INSERT INTO absent VALUES (1)`), nil},
+		"a value that can't be sent": {t.Context(), ignoring(insertQueued, struct{}{}), nil},
+		"over before it began":       {ended, func(context.Context, *Tx) error { return nil }, context.Canceled},
+		"a statement that fails with the commit": {t.Context(), func(ctx context.Context, tx *Tx) error {
+			queue(t, tx, "a")
+			require.NoError(t, tx.Flush(ctx))
+			queue(t, tx, "a")
+			return nil
+		}, nil},
+		"a commit that fails behind another statement": {t.Context(), func(ctx context.Context, tx *Tx) error {
+			_, err := tx.ExecContext(ctx, `CREATE TEMP TABLE once (x INT UNIQUE DEFERRABLE INITIALLY DEFERRED) ON COMMIT DROP; INSERT INTO once VALUES (1), (1)`)
+			queue(t, tx, "a")
+			return err
+		}, nil},
 		"a statement that fails at commit": {t.Context(), func(_ context.Context, tx *Tx) error { queue(t, tx, "a"); queue(t, tx, "a"); return nil }, nil},
 	} {
 		err := s.Write(c.ctx, func(tx *Tx) error { return c.do(c.ctx, tx) })
@@ -146,6 +164,9 @@ func TestCutShort(t *testing.T) {
 		"on a queue that is empty": func(ctx context.Context, tx *Tx) error {
 			_, err := tx.ExecContext(ctx, asleep)
 			return err
+		},
+		"with the commit": func(ctx context.Context, tx *Tx) error {
+			return errors.Join(tx.Flush(ctx), tx.Queue(func(b *pgx.Batch) { b.Queue(asleep) }))
 		},
 		"while nothing is run": func(ctx context.Context, tx *Tx) error {
 			err := tx.Flush(ctx)

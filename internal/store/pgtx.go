@@ -49,6 +49,20 @@ func (t *Tx) Flush(ctx context.Context) error {
 	return t.raw(func(c *queueing) error { return c.flush(ctx) })
 }
 
+// Begin runs what is queued unless the server has been told of the transaction before: then
+// what was put into the queue behind BEGIN has been run, and what came later may wait.
+func (t *Tx) Begin(ctx context.Context) error {
+	if t.conn == nil {
+		return nil
+	}
+	return t.raw(func(c *queueing) error {
+		if c.tx != nil {
+			return c.err
+		}
+		return c.flush(ctx)
+	})
+}
+
 func (t *Tx) raw(fn func(*queueing) error) error {
 	if t.conn == nil {
 		return errNotPostgres
@@ -94,6 +108,23 @@ func (i inside) Exec(ctx context.Context, query string, args ...any) (pgconn.Com
 		return pgconn.CommandTag{}, err
 	}
 	return i.Conn().Exec(ctx, query, args...)
+}
+
+// Later is tx, which Postgres runs its function on, with an Exec that queues like Queue. What
+// it returns says nothing.
+func Later(tx pgx.Tx) pgx.Tx {
+	if i, ok := tx.(inside); ok {
+		return later{i}
+	}
+	return tx
+}
+
+type later struct{ inside }
+
+// Exec implements pgx.Tx.
+func (l later) Exec(_ context.Context, query string, args ...any) (pgconn.CommandTag, error) {
+	l.conn.queue().Queue(query, args...)
+	return pgconn.CommandTag{}, l.conn.err
 }
 
 // Prepare implements pgx.Tx.
