@@ -86,6 +86,7 @@ func serve(t testing.TB, config string, flags ...string) *instance {
 	s := &instance{data: t.TempDir(), logs: &logs{changed: make(chan struct{})}}
 	s.client = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 32}, Timeout: patience}
 	args := []string{"serve", "--listen", "127.0.0.1:0", "--data", s.data, "--provider", "cpu",
+		"--sessions", "2", // to measure what is best takes two seconds of each start
 		"--config", write(t, "deepfaked.yaml", []byte(config))}
 	ctx, cancel := context.WithCancel(context.Background())
 	code := make(chan int, 1)

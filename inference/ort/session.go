@@ -46,7 +46,7 @@ func newSession(model *models.Model, maxBatch int, at placement, opts Options) (
 	if at.provider.gpu() {
 		s.tensor.lock(at.device)
 	}
-	if err := s.warm(); err != nil {
+	if err := s.warm(at.provider); err != nil {
 		s.destroy()
 		return nil, fmt.Errorf("warm-up: %w", err)
 	}
@@ -115,14 +115,19 @@ func sessionOptions(at placement, opts Options) (*ort.SessionOptions, error) {
 	return so, nil
 }
 
-// warm runs every size once, so that no request pays for memory plans and
-// algorithm searches. Rows hold the self-test's pattern, not zeros, which could
+// warm runs sizes once, so that no request pays for memory and algorithm searches:
+// on a GPU each of them, and on a CPU, which has nothing to search for and takes no more memory
+// for the others, the largest. Rows hold the self-test's pattern, not zeros, which could
 // take short cuts.
-func (s *Session) warm() error {
+func (s *Session) warm(on Provider) error {
 	for i := range s.MaxBatch() {
 		s.card.Golden.Fill(s.Row(i))
 	}
-	for _, size := range s.Sizes() {
+	sizes := s.Sizes()
+	if on == CPU {
+		sizes = sizes[len(sizes)-1:]
+	}
+	for _, size := range sizes {
 		if _, err := s.Run(size); err != nil {
 			return err
 		}
