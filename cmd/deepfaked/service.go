@@ -175,7 +175,7 @@ func storeOptions(cfg config.Config) store.Options {
 	return opts
 }
 
-// uploadsInMemory is how much memory small uploads may take before they go to the disk: 32 MiB
+// uploadsInMemory is how much memory uploads may take before they go to the disk: 32 MiB
 // for each core, since more of them wait where more are judged. One that is written to the disk,
 // and its hash taken, only to be refused takes what others would be judged with.
 func uploadsInMemory(cores int) int64 { return int64(max(2, cores)) * 32 << 20 }

@@ -7,10 +7,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// small is how large an upload may become in memory. A file on a disk, however short
+// An upload of up to small may lie in memory whatever else does, and a larger one, up to
+// large, as long as three times its size stays free for others. A file on a disk, however short
 // its life, costs the file system an inode: it looks for one that was not in use
-// of late, so the more there were, the longer.
-const small = 1 << 20
+// of late, so the more there were, the longer. And its hash is taken as it is written, for
+// nothing if it is refused.
+const (
+	small = 1 << 20
+	large = 16 << 20
+)
 
 // inMemory makes a file that lies in no folder, or none where the kernel has none.
 func inMemory() *os.File {
@@ -25,7 +30,8 @@ func inMemory() *os.File {
 // where it would be too large or uploads take as much memory as they may.
 func (f *File) fits(n int64) bool {
 	s := f.spool
-	if f.size+n > small {
+	free := s.memory - s.inMemory.Load() + f.memory
+	if f.size+n > max(small, min(large, free/4)) {
 		return false
 	}
 	more := (f.size+n+blockBytes-1)/blockBytes*blockBytes - f.memory

@@ -77,6 +77,21 @@ func TestSmallUploadsAreInMemory(t *testing.T) {
 	assert.False(t, inMemory(t, upload(t, withMemory(t, 0), content(9)), content(9)), "none may be")
 }
 
+// Films of 3 MB went to the disk, and their hashes were taken, to be refused then: with eight
+// clients that each sent the next at once two cores had no time left to judge one within its
+// deadline.
+func TestLargerUploadsLeaveMemoryToOthers(t *testing.T) {
+	t.Parallel()
+	s := withMemory(t, 64<<20)
+	for i, c := range []struct {
+		size int
+		want bool
+	}{{16<<20 + 1, false}, {16 << 20, true}, {12<<20 + 1, false}, {12 << 20, true}, {9 << 20, true}, {9 << 20, false}, {1 << 20, true}} {
+		f := upload(t, s, content(c.size))
+		assert.Equal(t, c.want, inMemory(t, f, content(c.size)), "%d: %d bytes", i, c.size)
+	}
+}
+
 // A small upload can be looked at, kept, hashed and closed before it is a file.
 func TestSmallUploadsAreHeld(t *testing.T) {
 	t.Parallel()

@@ -24,7 +24,7 @@ type Options struct {
 	// Capacity is what open and parked files together may hold, in bytes; 0 leaves
 	// the bound to the file system.
 	Capacity int64
-	// Memory is how much of it small files may hold there in place of in Dir, in bytes;
+	// Memory is how much of it files of up to 16 MiB may hold there in place of in Dir, in bytes;
 	// 0: none do.
 	Memory int64
 }
