@@ -41,46 +41,63 @@ func (c class) film() bool {
 // sniffed is how many bytes tell the formats apart well enough to predict.
 const sniffed = 512
 
-// costs are moving averages of the time for which files of a class have their
-// places. They are measured under whatever load there is, which is right: when
-// it matters, all places are taken.
-type costs map[class]time.Duration
+// cost is for how long files of a class have their places, and how crowded it was
+// meanwhile. In another crowd it would be longer in proportion: all share the machine.
+type cost struct {
+	took  time.Duration
+	crowd float64
+}
 
-func (c costs) observe(k class, took time.Duration) {
+// costs are moving averages. They are measured under whatever load there is, which is
+// right for what waits: when it matters, all places are taken.
+type costs map[class]cost
+
+func (c costs) observe(k class, seen cost) {
 	old, known := c[k]
 	if !known {
-		c[k] = took
+		c[k] = seen
 		return
 	}
-	c[k] = old + time.Duration(smoothing*float64(took-old))
+	c[k] = cost{
+		old.took + time.Duration(smoothing*float64(seen.took-old.took)),
+		old.crowd + smoothing*(seen.crowd-old.crowd),
+	}
 }
 
 // of is the cost of a file of this class, the mean over all that has been seen where
 // nothing near it has, or a guess.
 func (c costs) of(k class) time.Duration {
-	if took, known := c.near(k); known {
-		return took
+	if seen, known := c.near(k); known {
+		return seen.took
 	}
 	if len(c) == 0 {
 		return guess
 	}
 	var sum time.Duration
-	for _, took := range c {
-		sum += took
+	for _, seen := range c {
+		sum += seen.took
 	}
 	return sum / time.Duration(len(c))
 }
 
+// in is of, in such a crowd, where anything near has been seen.
+func (c costs) in(k class, crowd float64) time.Duration {
+	if seen, known := c.near(k); known {
+		return time.Duration(float64(seen.took) * crowd / seen.crowd)
+	}
+	return c.of(k)
+}
+
 // near is the cost of a file of this class, or of the nearest size of the format.
-func (c costs) near(k class) (took time.Duration, known bool) {
+func (c costs) near(k class) (seen cost, known bool) {
 	for off := range widest {
 		for _, scale := range []int{k.scale + off, k.scale - off} {
-			if took, known := c[class{k.format, scale}]; known {
-				return took, true
+			if seen, known := c[class{k.format, scale}]; known {
+				return seen, true
 			}
 		}
 	}
-	return 0, false
+	return cost{}, false
 }
 
 // guess is the cost of the first files after the start.

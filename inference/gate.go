@@ -17,6 +17,7 @@ type gate struct {
 	lines   [2]line
 	running int // places taken
 	costs   costs
+	crowd   crowd
 }
 
 // The two queues.
@@ -43,12 +44,16 @@ type visit struct {
 	places int
 	turn   chan struct{} // closed when it may run, or there is a reason why it may not
 	start  time.Time     // when it began to
+	before time.Duration // what the crowd summed up to then
 	late   error         // that reason
 }
 
 func newGate(opts DetectorOptions) *gate {
-	now := line{empty: time.Now()}
-	return &gate{opts: opts, turns: newTurns(2, opts.BackgroundDelay), lines: [2]line{now, now}, costs: costs{}}
+	now := time.Now()
+	return &gate{
+		opts: opts, turns: newTurns(2, opts.BackgroundDelay), lines: [2]line{{empty: now}, {empty: now}}, costs: costs{},
+		crowd: crowd{side: opts.Side, since: now},
+	}
 }
 
 // enter waits for a place. The caller gives it back by calling leave once, and says
@@ -123,7 +128,7 @@ func (g *gate) queue(ctx context.Context, v *visit) error {
 // lineOf is the line of a file. Of what has not been seen before, films and jobs may take long.
 func (g *gate) lineOf(v *visit) int {
 	near, known := g.costs.near(v.class)
-	if near > briefly || !known && (v.class.film() || v.entry.payer.priority == Background) {
+	if near.took > briefly || !known && (v.class.film() || v.entry.payer.priority == Background) {
 		return long
 	}
 	return quick
@@ -135,14 +140,13 @@ const doubt = 4
 
 // refuse says whether an interactive file would wait for longer than it may, or
 // beyond its deadline. Background work has no caller who waits: whoever submits
-// it bounds it. A file that finds a place is never refused, so that predictions
-// that were too high are put right.
+// it bounds it.
 func (g *gate) refuse(v *visit, took time.Duration, now time.Time) error {
 	l := &g.lines[v.entry.queue]
 	if l.waiting == 0 {
 		l.empty = now
 		if g.may(v) && g.room(v) {
-			return nil
+			return g.crowded(v, now)
 		}
 	}
 	wait := g.predict(v, now)
@@ -152,6 +156,21 @@ func (g *gate) refuse(v *visit, took time.Duration, now time.Time) error {
 		return &SaturatedError{RetryAfter: max(wait, time.Second)}
 	}
 	return nil
+}
+
+// crowded says whether a file that finds a place would be done beyond its deadline, beside
+// those that are there. It never is as the only one of its line, so that predictions that
+// were too high are put right.
+func (g *gate) crowded(v *visit, now time.Time) error {
+	if running := g.lines[v.entry.queue].running; running[Interactive]+running[Background] == 0 {
+		return nil
+	}
+	end := g.costs.in(v.class, g.crowd.with(1))
+	late := now.Add(end + end/doubt).Sub(v.entry.deadline)
+	if late <= 0 {
+		return nil
+	}
+	return &SaturatedError{RetryAfter: max(late, time.Second)}
 }
 
 // patience is the longest wait at present. A burst may wait for long, since it
@@ -213,8 +232,8 @@ func (g *gate) dispatch(now time.Time) {
 		}
 		g.turns.serve(e)
 		g.turns.take(e)
-		g.count(e.visit, 1)
-		e.visit.start = now
+		g.count(e.visit, 1, now)
+		e.visit.start, e.visit.before = now, g.crowd.sum
 		close(e.visit.turn)
 	}
 	for i := range g.lines {
@@ -259,7 +278,7 @@ func (g *gate) may(v *visit) bool {
 // processors may be slower than they were when it was let into the line; to begin all
 // the same would end in no answer to anybody. Background work has no caller who waits.
 func (g *gate) isLate(e *entry, now time.Time) bool {
-	return e.payer.priority == Interactive && e.since.Before(now) && now.Add(g.costs.of(e.visit.class)).After(e.deadline)
+	return e.payer.priority == Interactive && e.since.Before(now) && now.Add(g.costs.in(e.visit.class, g.crowd.with(1))).After(e.deadline)
 }
 
 // turnAway takes out a file that has waited in vain.
@@ -278,7 +297,8 @@ func (g *gate) drop(e *entry) {
 }
 
 // count says that v runs now, or, with -1, that it does no longer.
-func (g *gate) count(v *visit, n int) {
+func (g *gate) count(v *visit, n int, now time.Time) {
+	g.crowd.add(n, now)
 	l := &g.lines[v.entry.queue]
 	g.running += n * v.places
 	l.running[v.entry.payer.priority] += n * v.places
@@ -297,7 +317,7 @@ func (g *gate) abandon(v *visit) {
 	switch {
 	case v.late != nil:
 	case v.entry.rows == 0:
-		g.count(v, -1)
+		g.count(v, -1, now)
 	case g.isLate(&v.entry, now):
 		g.turnAway(&v.entry, now)
 	default:
@@ -313,9 +333,14 @@ func (g *gate) leave(v *visit, judged bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	now := time.Now()
-	if took := now.Sub(v.start); judged || took > g.costs.of(v.class) {
-		g.costs.observe(v.class, took)
+	g.count(v, -1, now)
+	took := now.Sub(v.start)
+	crowd := g.crowd.during(took, v.before)
+	switch {
+	case judged:
+		g.costs.observe(v.class, cost{took, crowd})
+	case took > g.costs.in(v.class, crowd):
+		g.costs.observe(v.class, cost{took + took/doubt, crowd}) // and it was not done
 	}
-	g.count(v, -1)
 	g.dispatch(now)
 }

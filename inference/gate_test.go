@@ -277,9 +277,9 @@ func TestCosts(t *testing.T) {
 		t.Errorf("before anything was seen: %v", got)
 	}
 	for range 40 {
-		c.observe(class{"JPEG", 17}, 100*time.Millisecond)
-		c.observe(class{"JPEG", 22}, time.Second)
-		c.observe(class{"MP4", 22}, 10*time.Second)
+		c.observe(class{"JPEG", 17}, cost{100 * time.Millisecond, 1})
+		c.observe(class{"JPEG", 22}, cost{time.Second, 1})
+		c.observe(class{"MP4", 22}, cost{10 * time.Second, 1})
 	}
 	for _, want := range []struct {
 		of   class

@@ -62,8 +62,8 @@ func TestGateTurnsAwayWhatHasWaitedInVain(t *testing.T) {
 		film := func() File { return uploaded("\x00\x00\x00\x18ftypisom") }
 		picture := uploaded("\xff\xd8\xff\xe0")
 		const filmTakes, pictureTakes = 6 * time.Second, 3 * time.Second
-		g.costs.observe(classOf(Request{File: film()}), filmTakes)
-		g.costs.observe(classOf(Request{File: picture}), pictureTakes)
+		g.costs.observe(classOf(Request{File: film()}), cost{filmTakes, 1})
+		g.costs.observe(classOf(Request{File: picture}), cost{pictureTakes, 1})
 		leave, err := g.enter(t.Context(), Request{File: film()})
 		if err != nil {
 			t.Fatal(err)

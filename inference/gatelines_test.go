@@ -142,8 +142,8 @@ func TestFilmsLeaveRoomForPictures(t *testing.T) {
 		v := &visits{gate: newTestGate(8, nil)}
 		film, picture := Request{Account: "a", File: uploaded(filmHead)}, Request{Account: "b", File: uploaded(pictureHead)}
 		const filmTakes, pictureTakes = 4 * time.Second, 100 * time.Millisecond
-		v.costs.observe(classOf(film), filmTakes)
-		v.costs.observe(classOf(picture), pictureTakes)
+		v.costs.observe(classOf(film), cost{filmTakes, 1})
+		v.costs.observe(classOf(picture), cost{pictureTakes, 1})
 		var mu sync.Mutex
 		films := 0
 		for range 5 {
@@ -195,8 +195,8 @@ func TestFilmsAreLetInBesidePictures(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				v := &visits{gate: newTestGate(c.parallel, nil)}
-				v.costs.observe(classOf(Request{File: film}), filmTakes)
-				v.costs.observe(classOf(Request{File: picture}), pictureTakes)
+				v.costs.observe(classOf(Request{File: film}), cost{filmTakes, 1})
+				v.costs.observe(classOf(Request{File: picture}), cost{pictureTakes, 1})
 				ctx, cancel := context.WithCancel(t.Context())
 				for range c.parallel - 1 {
 					v.Go(func() {
@@ -240,8 +240,8 @@ func TestWaitingForFilmsIsNoCreditForPictures(t *testing.T) {
 		v := &visits{gate: newTestGate(8, func(o *DetectorOptions) { o.Burst = time.Hour; o.Wait = time.Hour })}
 		film, picture := uploaded(filmHead), uploaded(pictureHead)
 		const filmTakes, pictureTakes = 20 * time.Second, 100 * time.Millisecond
-		v.costs.observe(classOf(Request{File: film}), filmTakes)
-		v.costs.observe(classOf(Request{File: picture}), pictureTakes)
+		v.costs.observe(classOf(Request{File: film}), cost{filmTakes, 1})
+		v.costs.observe(classOf(Request{File: picture}), cost{pictureTakes, 1})
 		ignore := func(_ time.Duration, err error) {
 			if err != nil {
 				t.Error(err)
@@ -276,8 +276,8 @@ func TestLinesArePredictedApart(t *testing.T) {
 		v := &visits{gate: newTestGate(8, func(o *DetectorOptions) { o.Burst = time.Hour; o.Wait = time.Hour })}
 		film, picture := Request{Account: "a", File: uploaded(filmHead)}, Request{Account: "b", File: uploaded(pictureHead)}
 		const filmTakes, pictureTakes = 8 * time.Second, 100 * time.Millisecond
-		v.costs.observe(classOf(film), filmTakes)
-		v.costs.observe(classOf(picture), pictureTakes)
+		v.costs.observe(classOf(film), cost{filmTakes, 1})
+		v.costs.observe(classOf(picture), cost{pictureTakes, 1})
 		ignore := func(_ time.Duration, err error) {
 			if err != nil {
 				t.Error(err)

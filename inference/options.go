@@ -47,6 +47,7 @@ func (o SchedulerOptions) Validate() error {
 type DetectorOptions struct {
 	Parallel int // places for files that are decoded and judged; long ones leave some to others
 	Film     int // how many of them what may be a film takes, with the memory of many frames
+	Side     int // files that do not slow each other down, at least: more of them share the machine
 	Waiting  int // interactive requests that may wait for that; further ones are refused
 	// Wait is the longest predicted wait of an interactive request once others
 	// have been waiting without a pause for that long, and Burst before. Where
@@ -62,7 +63,7 @@ type DetectorOptions struct {
 // DefaultDetectorOptions suit a small server.
 func DefaultDetectorOptions() DetectorOptions {
 	return DetectorOptions{
-		Parallel: 4, Film: 2, Waiting: 1024, Wait: time.Second, Burst: 10 * time.Second, BackgroundDelay: 10 * time.Second,
+		Parallel: 4, Film: 2, Side: 4, Waiting: 1024, Wait: time.Second, Burst: 10 * time.Second, BackgroundDelay: 10 * time.Second,
 		Faces: face.Options{Smallest: 80, Most: 8}, Prior: 0.5,
 	}
 }
@@ -74,6 +75,8 @@ func (o DetectorOptions) Validate() error {
 		return errors.New("detector: parallel must be at least 1")
 	case o.Film < 1:
 		return errors.New("detector: the places of a film must be at least 1")
+	case o.Side < 1:
+		return errors.New("detector: the files side by side must be at least 1")
 	case o.Waiting < 1:
 		return errors.New("detector: waiting must be at least 1")
 	case o.Wait <= 0:

@@ -107,7 +107,8 @@ func openEngine(ctx context.Context, cfg config.Config, logger *slog.Logger, tak
 		FixedShapes: environment.Provider() != ort.CPU}
 	opts := inference.DefaultDetectorOptions()
 	e.parallel = places(environment.Provider(), decoders, e.scheduler.Executors())
-	opts.Parallel, opts.Film, opts.Prior = e.parallel, placesOfFilm(e.parallel, decoders), cfg.Prior
+	opts.Parallel, opts.Film = e.parallel, placesOfFilm(e.parallel, decoders)
+	opts.Side, opts.Prior = (decoders+1)/2, cfg.Prior // each keeps a decoder busy, and a session or the decoder's further threads
 	if take.watch != nil {
 		opts.Observer = take.watch
 	}
