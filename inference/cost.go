@@ -48,6 +48,11 @@ type cost struct {
 	crowd float64
 }
 
+// in is the time in such a crowd.
+func (c cost) in(crowd float64) time.Duration {
+	return time.Duration(float64(c.took) * crowd / c.crowd)
+}
+
 // costs are moving averages. They are measured under whatever load there is, which is
 // right for what waits: when it matters, all places are taken.
 type costs map[class]cost
@@ -78,14 +83,6 @@ func (c costs) of(k class) time.Duration {
 		sum += seen.took
 	}
 	return sum / time.Duration(len(c))
-}
-
-// in is of, in such a crowd, where anything near has been seen.
-func (c costs) in(k class, crowd float64) time.Duration {
-	if seen, known := c.near(k); known {
-		return time.Duration(float64(seen.took) * crowd / seen.crowd)
-	}
-	return c.of(k)
 }
 
 // near is the cost of a file of this class, or of the nearest size of the format.

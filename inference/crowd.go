@@ -2,8 +2,10 @@ package inference
 
 import "time"
 
-// crowd is how many files there are for each that can be judged side by side, at
-// least 1. That much longer they take, as what shares processors does.
+// crowd is how many files of a line there are for each that can be judged side by side, at
+// least 1. That much longer they take, as what shares processors does. What the other line
+// has changes it too, and comes and goes with it in the averages: a film is not kept out by
+// pictures, which get their turns in between.
 type crowd struct {
 	side  int // files that can be
 	files int

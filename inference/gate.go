@@ -17,7 +17,7 @@ type gate struct {
 	lines   [2]line
 	running int // places taken
 	costs   costs
-	crowd   crowd
+	tried   map[class]time.Time // when one was let in last
 }
 
 // The two queues.
@@ -32,6 +32,7 @@ type line struct {
 	empty   time.Time     // when none waited last
 	running [2]int        // places taken, by priority
 	inside  time.Duration // predicted cost of all that run
+	crowd   crowd         // of all that run
 }
 
 // briefly is the time of a quick file at most. What waits for its places goes on soon.
@@ -44,16 +45,15 @@ type visit struct {
 	places int
 	turn   chan struct{} // closed when it may run, or there is a reason why it may not
 	start  time.Time     // when it began to
-	before time.Duration // what the crowd summed up to then
+	before time.Duration // what the crowd of its line summed up to then
+	anew   bool          // no other of its class was let in for a while
 	late   error         // that reason
 }
 
 func newGate(opts DetectorOptions) *gate {
 	now := time.Now()
-	return &gate{
-		opts: opts, turns: newTurns(2, opts.BackgroundDelay), lines: [2]line{{empty: now}, {empty: now}}, costs: costs{},
-		crowd: crowd{side: opts.Side, since: now},
-	}
+	l := line{empty: now, crowd: crowd{side: opts.Side, since: now}}
+	return &gate{opts: opts, turns: newTurns(2, opts.BackgroundDelay), lines: [2]line{l, l}, costs: costs{}, tried: map[class]time.Time{}}
 }
 
 // enter waits for a place. The caller gives it back by calling leave once, and says
@@ -158,20 +158,28 @@ func (g *gate) refuse(v *visit, took time.Duration, now time.Time) error {
 	return nil
 }
 
+// again is how soon a file is let in for which there may not be the time, to see: a
+// prediction that was too high is put right by nothing else.
+const again = 10 * time.Second
+
 // crowded says whether a file that finds a place would be done beyond its deadline, beside
-// those that are there. It never is as the only one of its line, so that predictions that
-// were too high are put right.
+// those of its line that are there. It never is as the only one of a person.
 func (g *gate) crowded(v *visit, now time.Time) error {
-	if running := g.lines[v.entry.queue].running; running[Interactive]+running[Background] == 0 {
+	l := &g.lines[v.entry.queue]
+	seen, known := g.costs.near(v.class)
+	if !known || l.running[Interactive] == 0 || g.untried(v.class, now) {
 		return nil
 	}
-	end := g.costs.in(v.class, g.crowd.with(1))
+	end := seen.in(l.crowd.with(1))
 	late := now.Add(end + end/doubt).Sub(v.entry.deadline)
 	if late <= 0 {
 		return nil
 	}
 	return &SaturatedError{RetryAfter: max(late, time.Second)}
 }
+
+// untried says that no file of a class was let in for a while.
+func (g *gate) untried(c class, now time.Time) bool { return now.Sub(g.tried[c]) >= again }
 
 // patience is the longest wait at present. A burst may wait for long, since it
 // passes; where the line has not been empty for a while, a long line helps
@@ -233,7 +241,9 @@ func (g *gate) dispatch(now time.Time) {
 		g.turns.serve(e)
 		g.turns.take(e)
 		g.count(e.visit, 1, now)
-		e.visit.start, e.visit.before = now, g.crowd.sum
+		e.visit.start, e.visit.before = now, g.lines[e.queue].crowd.sum
+		e.visit.anew = g.untried(e.visit.class, now)
+		g.tried[e.visit.class] = now
 		close(e.visit.turn)
 	}
 	for i := range g.lines {
@@ -278,7 +288,7 @@ func (g *gate) may(v *visit) bool {
 // processors may be slower than they were when it was let into the line; to begin all
 // the same would end in no answer to anybody. Background work has no caller who waits.
 func (g *gate) isLate(e *entry, now time.Time) bool {
-	return e.payer.priority == Interactive && e.since.Before(now) && now.Add(g.costs.in(e.visit.class, g.crowd.with(1))).After(e.deadline)
+	return e.payer.priority == Interactive && e.since.Before(now) && now.Add(g.costs.of(e.visit.class)).After(e.deadline)
 }
 
 // turnAway takes out a file that has waited in vain.
@@ -298,8 +308,8 @@ func (g *gate) drop(e *entry) {
 
 // count says that v runs now, or, with -1, that it does no longer.
 func (g *gate) count(v *visit, n int, now time.Time) {
-	g.crowd.add(n, now)
 	l := &g.lines[v.entry.queue]
+	l.crowd.add(n, now)
 	g.running += n * v.places
 	l.running[v.entry.payer.priority] += n * v.places
 	l.inside += time.Duration(n) * v.entry.cost
@@ -335,12 +345,15 @@ func (g *gate) leave(v *visit, judged bool) {
 	now := time.Now()
 	g.count(v, -1, now)
 	took := now.Sub(v.start)
-	crowd := g.crowd.during(took, v.before)
-	switch {
+	seen := cost{took, g.lines[v.entry.queue].crowd.during(took, v.before)}
+	switch was, known := g.costs.near(v.class); {
+	case judged && v.anew:
+		g.costs[v.class] = seen // what was seen before may hold no longer
 	case judged:
-		g.costs.observe(v.class, cost{took, crowd})
-	case took > g.costs.in(v.class, crowd):
-		g.costs.observe(v.class, cost{took + took/doubt, crowd}) // and it was not done
+		g.costs.observe(v.class, seen)
+	case !known || took > was.in(seen.crowd):
+		seen.took += took / doubt // and it was not done
+		g.costs.observe(v.class, seen)
 	}
 	g.dispatch(now)
 }

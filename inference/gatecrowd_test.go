@@ -47,7 +47,7 @@ func (s *shared) add(n int) {
 // and status 500 for the rest.
 func TestGateLetsInWhatCanBeDoneSideBySide(t *testing.T) {
 	t.Parallel()
-	const deadline, learning, length = time.Second, 5 * time.Second, 30 * time.Second
+	const deadline, learning, length = time.Second, 4 * time.Second, 30 * time.Second
 	for _, c := range []struct {
 		takes   time.Duration
 		side    int // as the gate is told
@@ -107,9 +107,93 @@ func TestGateLetsInWhatCanBeDoneSideBySide(t *testing.T) {
 				if float64(good) < .85*want || float64(broken) > .05*want {
 					t.Errorf("%d of %.0f done, %d broken off", good, want, broken)
 				}
-				if g.running != 0 || g.crowd.files != 0 || !g.idle() {
+				if g.running != 0 || g.lines[long].crowd.files+g.lines[quick].crowd.files != 0 || !g.idle() {
 					t.Errorf("in the end %d places are taken: %+v", g.running, g.lines)
 				}
+			})
+		})
+	}
+}
+
+// What is refused teaches nothing. So there is always a way in for files that take less than
+// they seem to: a person's films beside jobs with longer ones of the same size were all
+// refused, and so were pictures of which the first had been broken off while the processors were
+// busy, as long as there were films.
+func TestGateFindsOutThatFilesTakeLess(t *testing.T) {
+	t.Parallel()
+	film, picture := uploaded(filmHead), uploaded(pictureHead)
+	for name, c := range map[string]struct {
+		runs     Request // all the time
+		running  time.Duration
+		others   int
+		broken   bool // the first that comes
+		comes    Request
+		takes    time.Duration
+		deadline time.Duration
+		least    float64 // of those that come
+	}{
+		"a person's films beside jobs": {
+			runs: Request{Account: "a", Priority: Background, File: film}, running: 80 * time.Second, others: 2,
+			comes: Request{Account: "b", File: film}, takes: 3 * time.Second, deadline: 2 * time.Minute, least: .9,
+		},
+		"one after the other": {
+			broken: true, comes: Request{Account: "b", File: picture}, takes: 100 * time.Millisecond, deadline: time.Second, least: 1,
+		},
+		"pictures beside films": {
+			runs: Request{Account: "a", File: film}, running: 600 * time.Millisecond, others: 2, broken: true,
+			comes: Request{Account: "b", File: picture}, takes: 100 * time.Millisecond, deadline: time.Second, least: .4, // none for ten seconds
+		},
+		"films beside pictures": {
+			runs: Request{Account: "a", File: picture}, running: 100 * time.Millisecond, others: 5,
+			comes: Request{Account: "b", File: film}, takes: 20 * time.Second, deadline: 2 * time.Minute, least: .9,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				v := &visits{gate: newTestGate(8, func(o *DetectorOptions) { o.Side = 1 })}
+				ctx, cancel := context.WithCancel(t.Context())
+				pass := func(req Request, takes, deadline time.Duration) bool {
+					soon, end := context.WithTimeout(ctx, deadline)
+					defer end()
+					leave, err := v.enter(soon, req)
+					if err != nil {
+						return false
+					}
+					select {
+					case <-time.After(takes):
+					case <-soon.Done():
+						err = soon.Err()
+					}
+					leave(err == nil)
+					return err == nil
+				}
+				if c.broken {
+					pass(c.comes, time.Hour, c.deadline)
+				}
+				for i := range c.others {
+					v.Go(func() {
+						<-time.After(c.running * time.Duration(i) / time.Duration(c.others)) // never do all pause
+						for ctx.Err() == nil {
+							pass(c.runs, c.running, time.Hour)
+							<-time.After(c.running / 20)
+						}
+					})
+				}
+				<-time.After(2 * c.running)
+				good, all := 0, int(max(25, 20*time.Second/c.takes))
+				for range all {
+					if pass(c.comes, c.takes, c.deadline) {
+						good++
+					}
+					<-time.After(c.takes)
+				}
+				t.Logf("%d of %d are judged", good, all)
+				if float64(good) < c.least*float64(all) {
+					t.Errorf("%d of %d are judged", good, all)
+				}
+				cancel()
+				v.Wait()
 			})
 		})
 	}

@@ -286,6 +286,7 @@ func TestLinesArePredictedApart(t *testing.T) {
 		for range 6 { // three run, three wait for eight seconds
 			v.pass(t.Context(), film, filmTakes, ignore)
 		}
+		synctest.Wait()
 		for range 6 { // two run, four wait for a tenth of a second and for two
 			v.pass(t.Context(), picture, pictureTakes, ignore)
 		}
