@@ -2,6 +2,7 @@ package job
 
 import (
 	"bufio"
+	"context"
 	"encoding/binary"
 	"io"
 	"net"
@@ -12,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+	"github.com/riverqueue/river"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -64,6 +67,29 @@ func TestWaysThereAndBack(t *testing.T) {
 		}
 		assert.Equal(t, map[string]int64{"accept": c.accept, "settle": 3, "take": 2, "count": 2}, least, "%+v", c)
 	}
+}
+
+// The notice that goes with the commit is heard: without it other processes find a job when they
+// look next, up to a second later.
+func TestOthersAreToldOfJobs(t *testing.T) {
+	t.Parallel()
+	w := onPostgres(t)
+	f := enter(t, w)
+	runner, err := f.runner(t.Context(), good, options(0))
+	require.NoError(t, err)
+	other, err := pgx.Connect(t.Context(), w.database)
+	require.NoError(t, err)
+	defer func() { _ = other.Close(context.Background()) }()
+	_, err = other.Exec(t.Context(), `LISTEN "public.river_insert"`)
+	require.NoError(t, err)
+	id := account.NewDetectionID()
+	one := accepted{account.Request{Account: f.account, Submission: account.Submission{ID: id, Async: true, Sensitivity: "strict"}}, detection{ID: id, Account: f.account.ID}}
+	require.NoError(t, runner.reserve(t.Context(), []accepted{one}))
+	soon, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	notice, err := other.WaitForNotification(soon)
+	require.NoError(t, err)
+	assert.Contains(t, notice.Payload, river.QueueDefault)
 }
 
 // counting puts a server in front of the database of an address that counts how

@@ -5,8 +5,10 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"errors"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
 )
@@ -172,9 +174,14 @@ type begun struct {
 // Commit implements driver.Tx.
 func (b begun) Commit() error {
 	defer b.end()
-	with := b.conn.tx != nil && b.conn.queued != nil // where it has been begun, the end goes with what is queued
+	with := b.conn.endsWithQueued()
 	if with {
-		b.conn.queued.Queue("COMMIT")
+		b.conn.queued.Queue("COMMIT").Exec(func(tag pgconn.CommandTag) error {
+			if tag.String() == "ROLLBACK" { // it had failed before
+				return pgx.ErrTxCommitRollback
+			}
+			return nil
+		})
 	}
 	if err := b.conn.flush(b.ctx); err != nil {
 		return errors.Join(err, b.Rollback())
@@ -183,6 +190,13 @@ func (b begun) Commit() error {
 		return nil
 	}
 	return b.conn.tx.Commit(b.ctx)
+}
+
+// endsWithQueued says whether COMMIT may go with what is queued: where the transaction has been
+// begun, and nobody looks at what these statements return, who might not want it then.
+func (c *queueing) endsWithQueued() bool {
+	return c.tx != nil && c.queued != nil &&
+		!slices.ContainsFunc(c.queued.QueuedQueries, func(q *pgx.QueuedQuery) bool { return q.Fn != nil })
 }
 
 // Rollback implements driver.Tx.

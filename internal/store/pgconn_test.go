@@ -130,6 +130,17 @@ func TestNothingIsLeftOfTheQueued(t *testing.T) {
 			queue(t, tx, "a")
 			return err
 		}, nil},
+		"a failure that nobody minded, before a commit with others": {t.Context(), func(ctx context.Context, tx *Tx) error {
+			queue(t, tx, "a")
+			_, err := tx.ExecContext(ctx, `INSERT INTO absent VALUES (1)`)
+			require.Error(t, err)
+			return tx.Queue(func(*pgx.Batch) {})
+		}, nil},
+		"what is read with the commit is not there": {t.Context(), func(ctx context.Context, tx *Tx) error {
+			queue(t, tx, "a")
+			require.NoError(t, tx.Flush(ctx))
+			return tx.Soon(ctx, new(string), `SELECT name FROM accounts WHERE false`)
+		}, pgx.ErrNoRows},
 		"a statement that fails at commit": {t.Context(), func(_ context.Context, tx *Tx) error { queue(t, tx, "a"); queue(t, tx, "a"); return nil }, nil},
 	} {
 		err := s.Write(c.ctx, func(tx *Tx) error { return c.do(c.ctx, tx) })
