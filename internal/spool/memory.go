@@ -7,8 +7,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// An upload of up to small may lie in memory whatever else does, and a larger one, up to
-// large, as long as three times its size stays free for others. A file on a disk, however short
+// An upload of up to small may lie in memory while there is any, and a larger one, up to
+// large, in that half of it which larger ones leave free, as long as as much stays free of that
+// for others. A file on a disk, however short
 // its life, costs the file system an inode: it looks for one that was not in use
 // of late, so the more there were, the longer. And its hash is taken as it is written, for
 // nothing if it is refused.
@@ -30,8 +31,8 @@ func inMemory() *os.File {
 // where it would be too large or uploads take as much memory as they may.
 func (f *File) fits(n int64) bool {
 	s := f.spool
-	free := s.memory - s.inMemory.Load() + f.memory
-	if f.size+n > max(small, min(large, free/4)) {
+	free := s.memory/2 - s.inMemory.Load() + f.memory
+	if f.size+n > max(small, min(large, free/2)) {
 		return false
 	}
 	more := (f.size+n+blockBytes-1)/blockBytes*blockBytes - f.memory

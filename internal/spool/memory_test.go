@@ -86,9 +86,12 @@ func TestLargerUploadsLeaveMemoryToOthers(t *testing.T) {
 	for i, c := range []struct {
 		size int
 		want bool
-	}{{16<<20 + 1, false}, {16 << 20, true}, {12<<20 + 1, false}, {12 << 20, true}, {9 << 20, true}, {9 << 20, false}, {1 << 20, true}} {
+	}{{16<<20 + 1, false}, {16 << 20, true}, {8<<20 + 1, false}, {8 << 20, true}, {4 << 20, true}, {3 << 20, false}, {1 << 20, true}} {
 		f := upload(t, s, content(c.size))
 		assert.Equal(t, c.want, inMemory(t, f, content(c.size)), "%d: %d bytes", i, c.size)
+	}
+	for range 32 {
+		assert.True(t, inMemory(t, upload(t, s, content(1<<20)), content(1<<20)), "half is for small ones")
 	}
 }
 
