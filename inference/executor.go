@@ -81,12 +81,15 @@ func (s *Scheduler) cut(id int, q *queue, t *ticket, batch []row) []row {
 	if s.rows > t.entry.rows {
 		most = q.table.grown(s.busy.burden() * float64(s.rows) / float64(len(s.ends)))
 	}
-	n := q.table.fit(share, q.rows, most)
+	n := q.table.stale(share)
+	if n == 0 {
+		n = q.table.whole(q.table.fit(share, q.rows, most), &t.entry)
+	}
 	if n == s.rows {
 		n = s.leave(id, q, n, now)
 	}
 	for len(batch) < n {
-		e := s.next(q, batch, now)
+		e := s.next(q, batch, n, now)
 		if e == nil {
 			break
 		}
@@ -123,16 +126,18 @@ func (s *Scheduler) leave(id int, q *queue, n int, now time.Time) int {
 	return took
 }
 
-// next is whose row joins the batch: whose turn it is, or else, where that row may not
-// share the batch, who gave the last one. Ending the batch there would make one of each
-// row, as turns change with every row. It is nil when the batch is as large as it gets.
-func (s *Scheduler) next(q *queue, batch []row, now time.Time) *entry {
+// next is whose row joins the batch of n: whose turn it is, but that who gave the last one goes on
+// where all its rows find room, or where the others may not share the batch. Ending the batch
+// there would make one of each row, as turns change with every row. It is nil when the batch is as large as it gets.
+func (s *Scheduler) next(q *queue, batch []row, n int, now time.Time) *entry {
 	e := s.turns.first(q.index, now, true)
 	if e == nil || len(batch) == 0 {
 		return e
 	}
 	last := batch[len(batch)-1].ticket
 	switch {
+	case last.entry.rows > 0 && last.entry.rows <= n-len(batch):
+		return &last.entry
 	case e.ticket.work.Extent == last.work.Extent:
 		return e
 	case last.entry.rows > 0:

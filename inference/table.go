@@ -169,7 +169,7 @@ func (t *table) span(n int) time.Duration {
 // batch, unless a row cost hopeless times the least there: noise does not explain
 // that.
 const (
-	retry    = 64
+	retry    = 256
 	hopeless = 4
 )
 
@@ -199,9 +199,6 @@ func (t *table) stale(n int) int {
 // it is the latter, and on a GPU, where a batch costs little more than a row, the
 // former.
 func (t *table) fit(n, waiting, most int) int {
-	if stale := t.stale(n); stale > 0 {
-		return stale
-	}
 	n = min(n, most)
 	i := t.up(n)
 	size := t.sizes[i]
