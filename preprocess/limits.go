@@ -8,13 +8,13 @@ import (
 
 // Limits bounds what a file may be and what is taken from it.
 type Limits struct {
-	Pixels   int64         // of one picture or video frame, as declared by the file
-	Duration time.Duration // of sound and video
-	Streams  int           // in one container
-	Side     int           // of a canonical frame's longer side, pixels
-	Frames   int           // taken from a video or an animation, spread over its length
-	Windows  int           // taken from a sound at most, spread over its length; fewer where it is shorter
-	Samples  int           // in a window, at 16 kHz
+	Pixels   int64         `comment:"of one picture or video frame, as declared by the file"`
+	Duration time.Duration `comment:"of sound and video"`
+	Streams  int           `comment:"in one container"`
+	Side     int           `comment:"of a canonical frame's longer side, pixels"`
+	Frames   int           `comment:"taken from a video or an animation, spread over its length"`
+	Windows  int           `comment:"taken from a sound at most, spread over its length; fewer where it is shorter"`
+	Samples  int           `comment:"in a window, at 16 kHz"`
 	// Stretches are taken from a video at most, spread over its length, each of
 	// StretchFrames consecutive frames whose longer side is at most StretchSide pixels.
 	// None are by default: it is for the models that are loaded to ask for them.

@@ -3,7 +3,7 @@ package main
 import (
 	"context"
 
-	"github.com/goccy/go-yaml"
+	"deepfaked/internal/config"
 )
 
 type configCommand struct{ serveFlags }
@@ -13,5 +13,5 @@ func (c *configCommand) run(_ context.Context, to streams) error {
 	if err != nil {
 		return err
 	}
-	return yaml.NewEncoder(to.out).Encode(cfg)
+	return config.Write(to.out, cfg)
 }

@@ -19,10 +19,10 @@ const (
 type Plan struct {
 	Name              string `yaml:"-"`
 	RequestsPerMinute int    `yaml:"requests_per_minute"`
-	Daily             int    `yaml:"daily"`  // submissions in a UTC day; 0: no such limit
-	Scans             int    `yaml:"scans"`  // successful detections in a period
-	Period            Period `yaml:"period"` // lifetime or monthly
-	Async             bool   `yaml:"async"`  // may submit with async=true
+	Daily             int    `yaml:"daily" comment:"submissions in a UTC day; 0: no such limit"`
+	Scans             int    `yaml:"scans" comment:"successful detections in a period"`
+	Period            Period `yaml:"period" comment:"lifetime or monthly"`
+	Async             bool   `yaml:"async" comment:"may submit with async=true"`
 }
 
 // DefaultPlans are those of the contract: free, starter and pro.

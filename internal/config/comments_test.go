@@ -1,0 +1,45 @@
+package config
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// TestWriteSaysWhatEachSettingIsFor: the file that an operator begins with had the
+// settings alone, and what minimum_rate is or 0 sessions mean stood in the source.
+func TestWriteSaysWhatEachSettingIsFor(t *testing.T) {
+	t.Parallel()
+	var out strings.Builder
+	require.NoError(t, Write(&out, Default()))
+	clear, last := map[string]bool{"free": true, "starter": true, "pro": true, "requests_per_minute": true}, ""
+	for line := range strings.Lines(out.String()) {
+		name, _, setting := strings.Cut(strings.TrimSpace(line), ":")
+		if setting && !strings.HasPrefix(name, "#") && !clear[name] {
+			assert.True(t, strings.HasPrefix(last, "# ") && len(last) > len("# ")+4, "above %s stands %q", name, last)
+		}
+		if strings.Contains(line, "starter:") {
+			break // of plans the first says it for all
+		}
+		last = strings.TrimSpace(line)
+	}
+	_, rest, _ := strings.Cut(out.String(), "\n  pro:")
+	assert.Contains(t, rest, "# how long results and their reports are kept\nretention:\n")
+	assert.Contains(t, rest, "\n# true keeps uploads")
+}
+
+// TestLoadReadsWhatWriteWrites: also values that look like comments, or like other types.
+func TestLoadReadsWhatWriteWrites(t *testing.T) {
+	t.Parallel()
+	c := Default()
+	c.Data, c.Redis, c.ONNXRuntime = "a # b", "redis://:p:a#ss@h/0", "007"
+	c.Models, c.Proxies, c.Inference.Devices = []string{"- x", "#y"}, []string{"10.0.0.0/8"}, []int{1, 2}
+	c.Plans.Pro.Daily, c.Limits.Side, c.Upload.Size = 7, 999, 12345
+	var out strings.Builder
+	require.NoError(t, Write(&out, c))
+	got, err := load(t, out.String())
+	require.NoError(t, err)
+	assert.Equal(t, c, got)
+}
