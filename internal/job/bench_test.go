@@ -248,6 +248,33 @@ func BenchmarkAccept(b *testing.B) {
 	})
 }
 
+// BenchmarkAcceptBehind: one job more of an account of which 10,000 wait.
+func BenchmarkAcceptBehind(b *testing.B) {
+	const waiting = 10_000
+	onDisks(b, func(b *testing.B, newRig func() *rig) {
+		b.Helper()
+		r := newRig()
+		runner, err := r.runner(b.Context(), detector(good), Options{
+			Queue: 10 * waiting, Attempts: 3, Retry: time.Second, Deadline: time.Minute, RetryAfter: time.Second,
+		})
+		check(b, err)
+		check(b, r.reserve(b.Context(), runner, r.clients[0]))
+		for have := 1; have < waiting; have *= 2 {
+			check(b, r.books.Write(b.Context(), func(tx *store.Tx) error {
+				_, err := tx.ExecContext(b.Context(), `
+					INSERT INTO river_job (args, attempt, created_at, kind, max_attempts, metadata, priority, queue, state, scheduled_at, tags)
+					SELECT args, attempt, created_at, kind, max_attempts, metadata, priority, queue, state, scheduled_at, tags
+					FROM river_job WHERE state = 'available' LIMIT $1`, waiting-have)
+				return err
+			}))
+		}
+		check(b, r.books.Write(b.Context(), func(tx *store.Tx) error { return runner.order(b.Context(), tx) }))
+		for b.Loop() {
+			check(b, r.reserve(b.Context(), runner, r.clients[0]))
+		}
+	})
+}
+
 // insertUpload is what a program would do that has River and no books.
 func (r *rig) insertUpload(ctx context.Context, a account.Account) error {
 	_, task, err := r.task(a)
