@@ -3,7 +3,9 @@
 package main
 
 import (
+	"bytes"
 	"log/slog"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -13,6 +15,8 @@ import (
 	"deepfaked/internal/account"
 	"deepfaked/internal/config"
 	"deepfaked/internal/postgrestest"
+	"deepfaked/internal/spool"
+	"deepfaked/internal/store"
 )
 
 // Each process deleted by its own clock what was over: one that started with a clock
@@ -38,6 +42,44 @@ func TestResultsAreKeptByTheDatabasesClock(t *testing.T) {
 	n, err := s.ledger.Purge(t.Context(), cfg.Retention.Results)
 	require.NoError(t, err)
 	assert.Zero(t, n)
+}
+
+// While the clock may be wrong nothing is deleted by it, kept uploads no more than results,
+// and the log says what to do.
+func TestNothingIsDeletedByAClockInDoubt(t *testing.T) {
+	t.Parallel()
+	var log bytes.Buffer
+	cfg := config.Default()
+	cfg.Data, cfg.KeepUploads, cfg.Retention.Results = t.TempDir(), true, time.Nanosecond
+	s := &service{cfg: cfg, logger: slog.New(slog.NewTextHandler(&log, nil))}
+	t.Cleanup(func() { assert.NoError(t, s.Close()) })
+	require.NoError(t, s.openBooks(t.Context()))
+	var err error
+	s.uploads, err = spool.New(spoolOptions(cfg))
+	require.NoError(t, err)
+	file, err := s.uploads.Create()
+	require.NoError(t, err)
+	require.NoError(t, file.Keep("det_1"))
+	require.NoError(t, file.Close())
+	judgedIn(t, s.ledger)
+	seen := func(ago time.Duration) {
+		require.NoError(t, s.books.Write(t.Context(), func(tx *store.Tx) error {
+			_, err := tx.ExecContext(t.Context(), `INSERT INTO clock (id, seen_at) VALUES (1, $1)
+				ON CONFLICT (id) DO UPDATE SET seen_at = $1`, time.Now().Add(-ago).UnixMicro())
+			return err
+		}))
+	}
+
+	seen(40 * 24 * time.Hour)
+	s.purge(t.Context())
+	assert.Contains(t, log.String(), "level=WARN")
+	assert.Contains(t, log.String(), "if it is wrong, put it right")
+	assert.FileExists(t, filepath.Join(cfg.Data, "uploads", "det_1"))
+	log.Reset()
+	seen(time.Hour)
+	s.purge(t.Context())
+	assert.Contains(t, log.String(), "detections=1")
+	assert.NoFileExists(t, filepath.Join(cfg.Data, "uploads", "det_1"))
 }
 
 // judgedIn is a detection that has come to its end in books.

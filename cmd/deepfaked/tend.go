@@ -2,36 +2,49 @@ package main
 
 import (
 	"context"
+	"errors"
 	"time"
+
+	"deepfaked/internal/account"
 )
 
-// retain deletes results and kept uploads whose time has come.
+// retain deletes results and kept uploads whose time has come. It looks at the clock at
+// least once a day, or each look would find that it has leapt.
 func (s *service) retain(ctx context.Context) {
-	ticker := time.NewTicker(s.cfg.Retention.Interval)
+	ticker := time.NewTicker(min(s.cfg.Retention.Interval, 24*time.Hour))
 	defer ticker.Stop()
 	for {
-		n, err := s.ledger.Purge(ctx, s.cfg.Retention.Results)
-		switch {
-		case ctx.Err() != nil:
-		case err != nil:
-			s.logger.Error("results could not be deleted", "error", err)
-		case n > 0:
-			s.logger.Info("deleted results whose time was over", "detections", n)
-		}
+		s.purge(ctx)
 		if _, err := s.jobs.Sweep(ctx); err != nil && ctx.Err() == nil {
 			s.logger.Error("uploads that no job needs could not be removed", "error", err)
-		}
-		switch n, err := s.uploads.Purge(s.cfg.Retention.Results); {
-		case err != nil:
-			s.logger.Error("kept uploads could not be deleted", "error", err)
-		case n > 0:
-			s.logger.Info("deleted kept uploads whose time was over", "files", n)
 		}
 		select {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
 		}
+	}
+}
+
+// purge deletes what is due, unless the clock that says so may be wrong.
+func (s *service) purge(ctx context.Context) {
+	n, err := s.ledger.Purge(ctx, s.cfg.Retention.Results)
+	leapt, doubted := errors.AsType[*account.LeapError](err)
+	switch {
+	case ctx.Err() != nil:
+	case doubted:
+		s.logger.Warn("results and kept uploads are not deleted for now", "error", leapt)
+		return
+	case err != nil:
+		s.logger.Error("results could not be deleted", "error", err)
+	case n > 0:
+		s.logger.Info("deleted results whose time was over", "detections", n)
+	}
+	switch n, err := s.uploads.Purge(s.cfg.Retention.Results); {
+	case err != nil:
+		s.logger.Error("kept uploads could not be deleted", "error", err)
+	case n > 0:
+		s.logger.Info("deleted kept uploads whose time was over", "files", n)
 	}
 }
 

@@ -33,9 +33,13 @@ const purgeBatch = 500
 
 // Purge deletes the detections that ended longer than olderThan ago, and the
 // counts of past days. It returns how many detections it deleted, also when it
-// fails or is cancelled half way. Scans stay counted.
+// fails or is cancelled half way. Scans stay counted. The error is a *LeapError while
+// the clock may be wrong: it is to be called at least once a day.
 func (l *Ledger) Purge(ctx context.Context, olderThan time.Duration) (int, error) {
 	now := l.now()
+	if err := l.believe(ctx, now); err != nil {
+		return 0, fmt.Errorf("purge results: %w", err)
+	}
 	total := 0
 	for {
 		var n int64
