@@ -3,6 +3,8 @@ package account
 import (
 	"context"
 	"fmt"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -84,6 +86,79 @@ func TestTheLivingKeepTheirPlaces(t *testing.T) {
 	recovered(t, heir, 1)
 	settle(t, alive, kept)
 	assert.Equal(t, 1, usage(t, heir, a).Used)
+}
+
+// A process that was cut off may take a place before it has said that it is back. Another
+// one gave that back at once, as if it were of one that has gone, and what was analysed
+// for it ended as an error. What it held before the silence is no longer its own.
+func TestPlacesTakenAfterASilence(t *testing.T) {
+	t.Parallel()
+	of, c := postgrestest.Database(t), at("2026-01-15T12:00:00Z")
+	back, heir := open(t, of, c), open(t, of, c)
+	a := join(t, back, "ann", "pro")
+	before := reserve(t, back, a, false)
+	require.NoError(t, back.process.Leave()) // to the others it is silent
+	settled, given := 0, 0
+	for deadline := time.Now().Add(time.Minute); given == 0 && time.Now().Before(deadline); <-time.After(10 * time.Millisecond) {
+		c.set(time.Now().UTC().Format(time.RFC3339Nano))
+		after := reserve(t, back, a, false)
+		n, err := heir.Recover(t.Context())
+		require.NoError(t, err)
+		given += n
+		settle(t, back, after)
+		settled++
+	}
+	assert.Equal(t, 1, given)
+	_, err := back.Settle(t.Context(), before, outcome)
+	require.ErrorIs(t, err, ErrNotFound)
+	reserve(t, back, a, false)
+	recovered(t, heir, 1) // its silence is long enough by then
+	used, reserved, err := places(t.Context(), heir, a)
+	require.NoError(t, err)
+	assert.Equal(t, settled, used)
+	assert.Zero(t, reserved)
+}
+
+// Places that others give back are settled at the same moment, by a process that has come
+// back: each is a scan or is gone, and never both.
+func TestPlacesSettledWhileTheyAreGivenBack(t *testing.T) {
+	t.Parallel()
+	const many = 100
+	of, c := postgrestest.Database(t), at("2026-01-15T12:00:00Z")
+	gone, back, heir := open(t, of, c), open(t, of, c), open(t, of, c)
+	a := join(t, gone, "ann", "pro")
+	reserve(t, gone, a, false)
+	require.NoError(t, gone.process.Leave())
+	recovered(t, heir, 1) // it may give back from now on
+	ids := make(chan string, many)
+	for range many {
+		ids <- reserve(t, back, a, false)
+	}
+	close(ids)
+	require.NoError(t, back.process.Leave())
+
+	var settled atomic.Int64
+	var group sync.WaitGroup
+	for range 4 {
+		group.Go(func() {
+			for id := range ids {
+				_, err := back.Settle(t.Context(), id, outcome)
+				if err == nil {
+					settled.Add(1)
+					continue
+				}
+				assert.ErrorIs(t, err, ErrNotFound)
+			}
+		})
+	}
+	given, err := heir.Recover(t.Context())
+	require.NoError(t, err)
+	group.Wait()
+	used, reserved, err := places(t.Context(), heir, a)
+	require.NoError(t, err)
+	assert.Zero(t, reserved)
+	assert.EqualValues(t, settled.Load(), used)
+	assert.Equal(t, many, used+given)
 }
 
 func TestPurge(t *testing.T) {

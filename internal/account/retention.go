@@ -19,7 +19,8 @@ func (l *Ledger) Recover(ctx context.Context) (int, error) {
 		// The reservations go with them (ON DELETE CASCADE).
 		n, err = affected(tx.ExecContext(ctx, `
 			DELETE FROM detections WHERE state = 'processing' AND mode = 'sync'
-			AND id NOT IN (SELECT detection_id FROM reservations WHERE process IN (`+l.store.AtWork()+`))`))
+			AND id NOT IN (SELECT detection_id FROM reservations WHERE process IN (`+l.store.AtWork()+`))
+			AND NOT (`+l.store.Lately("to_timestamp(created_at / 1e6)")+`)`))
 		return err
 	})
 	if err != nil {

@@ -79,7 +79,7 @@ func (r *Runner) Recover(ctx context.Context) error {
 // attempt that it began counts, or a file that ends its process would do so for
 // ever, and each is a suspect from then on. It returns how many wait again.
 func (r *Runner) release(ctx context.Context, tx *store.Tx) (int64, error) {
-	left := `state = 'running' AND ` + r.words.holder + ` NOT IN (` + r.deps.Store.AtWork() + `)`
+	left := `state = 'running' AND ` + r.words.holder + ` NOT IN (` + r.deps.Store.AtWork() + `) AND NOT (` + r.deps.Store.Lately("attempted_at") + `)`
 	_, err := tx.ExecContext(ctx, `
 		UPDATE river_job SET state = 'discarded', finalized_at = `+r.words.now+`
 		WHERE attempt >= max_attempts AND `+left)

@@ -15,6 +15,7 @@ import (
 
 	"deepfaked/inference"
 	"deepfaked/internal/account"
+	"deepfaked/internal/store"
 )
 
 // A process that is suspended in the middle of a job wakes up when another one has
@@ -60,6 +61,37 @@ func TestSuspendedProcess(t *testing.T) {
 	assert.Equal(t, account.Complete, f.ended(said[false]).State)
 	f.used(1)
 	f.empty()
+}
+
+// A process that was cut off may fetch a job before it has said that it is back. Another one
+// took the job away, at the cost of an attempt: at the last one it was given up while it ran.
+func TestJobsFetchedAfterASilence(t *testing.T) {
+	t.Parallel()
+	w := onPostgres(t)
+	opts := options(0)
+	opts.Attempts = 1
+	back, heir := setup(t, w, good, opts), setup(t, w, good, opts)
+	before := back.submit(1)[0]
+	back.fetch(1)
+	back.fetchedLongAgo(before)
+	after := back.submit(1)[0]
+	back.fetch(1)
+	require.NoError(t, back.process.Leave()) // to the others it is silent
+	stateOf := func(id string) account.State {
+		require.NoError(t, heir.jobs.Recover(t.Context()))
+		d, err := heir.ledger.Detection(t.Context(), heir.account, id)
+		require.NoError(t, err)
+		return d.State
+	}
+	for deadline := time.Now().Add(time.Minute); stateOf(before) == account.Processing && time.Now().Before(deadline); <-time.After(10 * time.Millisecond) {
+		require.NoError(t, back.books.Write(t.Context(), func(tx *store.Tx) error {
+			_, err := tx.ExecContext(t.Context(), `UPDATE river_job SET attempted_at = clock_timestamp() WHERE args->>'id' = $1`, after)
+			return err
+		}))
+	}
+	assert.Equal(t, account.Failed, stateOf(before))
+	assert.Equal(t, account.Processing, stateOf(after))
+	require.Eventually(t, func() bool { return stateOf(after) == account.Failed }, time.Minute, 10*time.Millisecond, "its silence is long enough")
 }
 
 // state is that of the one job in the queue.

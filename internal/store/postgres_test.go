@@ -155,6 +155,34 @@ func TestProcessesAtWork(t *testing.T) {
 	assert.Equal(t, []string{second.ID()}, atWork())
 }
 
+// A server that stood still, as one does whose machine is moved, while a process was ending
+// what others had left, had that take all others for gone when it went on: it had asked
+// before whether it was the heir, and who was at work after.
+func TestTheDatabaseStandsStill(t *testing.T) {
+	t.Parallel()
+	b := onPostgres(t)
+	b.opts.Lost = time.Second
+	s := b.open(t)
+	heir, err := s.Join(t.Context(), slog.New(slog.DiscardHandler))
+	require.NoError(t, err)
+	other, err := s.Join(t.Context(), slog.New(slog.DiscardHandler))
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, errors.Join(heir.Leave(), other.Leave())) })
+	atWork := 0
+	stands := func(tx *Tx) error {
+		_, err := tx.ExecContext(t.Context(), `LOCK TABLE processes IN EXCLUSIVE MODE`) // nobody can say that it is there
+		require.NoError(t, err)
+		_, err = tx.ExecContext(t.Context(), `SELECT pg_sleep(1.5)`)
+		require.NoError(t, err)
+		return tx.QueryRowContext(t.Context(), `SELECT count(*) FROM (`+s.AtWork()+`) AS alive`).Scan(&atWork)
+	}
+	ran := false
+	for deadline := time.Now().Add(time.Minute); !ran && time.Now().Before(deadline); <-time.After(10 * time.Millisecond) {
+		require.NoError(t, heir.Inherit(t.Context(), func(tx *Tx) error { ran = true; return stands(tx) }))
+	}
+	assert.Equal(t, 2, atWork)
+}
+
 // One at a time, in all processes.
 func TestAlone(t *testing.T) {
 	t.Parallel()

@@ -110,7 +110,7 @@ func (p *Process) seen(ctx context.Context) error {
 		err := tx.QueryRowContext(ctx, `
 			INSERT INTO processes (id, since, seen_at) VALUES ($1, clock_timestamp(), clock_timestamp())
 			ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at,
-			  since = CASE WHEN processes.seen_at > `+p.store.recently()+` THEN processes.since ELSE excluded.since END
+			  since = CASE WHEN processes.seen_at > `+p.store.before("clock_timestamp()")+` THEN processes.since ELSE excluded.since END
 			RETURNING clock_timestamp()`, p.id).Scan(&now)
 		if err == nil {
 			p.clock.hear(now, asked)
@@ -119,10 +119,13 @@ func (p *Process) seen(ctx context.Context) error {
 	})
 }
 
-// recently is the time, in SQL, after which a process has been heard of that is
-// at work.
-func (s *Store) recently() string {
-	return fmt.Sprintf("clock_timestamp() - interval '%d microseconds'", s.lost.Microseconds())
+// recently is the time, in SQL, after which a process has been heard of that is at work.
+// It is one in all of a transaction: where the database stands still in the middle, all
+// have been silent.
+func (s *Store) recently() string { return s.before("now()") }
+
+func (s *Store) before(now string) string {
+	return fmt.Sprintf("%s - interval '%d microseconds'", now, s.lost.Microseconds())
 }
 
 // AtWork is a subquery for the ids of the processes that are at work.
@@ -131,6 +134,17 @@ func (s *Store) AtWork() string {
 		return "SELECT id FROM processes"
 	}
 	return "SELECT id FROM processes WHERE seen_at > " + s.recently()
+}
+
+// Lately is a condition for what was begun, at the time that begun is in SQL, when its
+// process was there, whether or not that has said so since: one that comes back after a
+// silence may begin something first. On SQLite, where whoever was there before has gone,
+// nothing was.
+func (s *Store) Lately(begun string) string {
+	if s.pool == nil {
+		return "FALSE"
+	}
+	return begun + " > " + s.recently()
 }
 
 // Inherit runs fn as Write does, for fn to end what processes have left that are
