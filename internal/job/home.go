@@ -36,12 +36,12 @@ type home struct {
 // process that has SQLite needs no mark until its uploads have waited elsewhere.
 func (r *Runner) findHome(ctx context.Context) error {
 	homes, owners, err := r.marks(ctx)
-	if err != nil || atHome(homes, owners) || len(homes) == 0 && !r.shared() {
+	if err != nil || r.isAtHome(homes, owners) || len(homes) == 0 && !r.shared() {
 		return err
 	}
 	return r.deps.Store.Alone(ctx, "uploads", func() error {
 		homes, owners, err := r.marks(ctx)
-		if err != nil || atHome(homes, owners) {
+		if err != nil || r.isAtHome(homes, owners) {
 			return err
 		}
 		return r.settleIn(ctx, homes, owners)
@@ -57,9 +57,13 @@ func (r *Runner) marks(ctx context.Context) (homes []home, owners []string, err 
 	return homes, owners, err
 }
 
-// atHome says whether the place bears the mark of the present one.
-func atHome(homes []home, owners []string) bool {
-	return len(homes) > 0 && homes[0].ready && slices.Contains(owners, homes[0].id)
+// isAtHome says whether the place bears the mark of the present one, and remembers that.
+func (r *Runner) isAtHome(homes []home, owners []string) bool {
+	if len(homes) == 0 || !homes[0].ready || !slices.Contains(owners, homes[0].id) {
+		return false
+	}
+	r.home = homes[0].id
+	return true
 }
 
 // settleIn makes the place the present one, if it may be.
@@ -122,6 +126,7 @@ func (r *Runner) moveTo(ctx context.Context, homes []home, id string) error {
 			return fmt.Errorf("%w (%s)", ErrForeign, named(o))
 		}
 	}
+	r.home = id
 	return r.note(ctx, home{id, true})
 }
 

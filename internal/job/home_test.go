@@ -4,10 +4,12 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"deepfaked/internal/account"
 	"deepfaked/internal/spool"
 )
 
@@ -47,6 +49,38 @@ func TestUploadsThatWaitElsewhere(t *testing.T) {
 	require.ErrorIs(t, other.open("b"), ErrElsewhere)
 	require.NoError(t, f.process.Leave())
 	require.NoError(t, other.open("b"), "nobody is at work there any more, and nothing waits")
+}
+
+// A process that was cut off from the database, so that its uploads could move, came back and
+// accepted jobs into the old place: those that ran them failed them as lost. So did it with
+// theirs.
+func TestUploadsThatMovedWhileAProcessWasCutOff(t *testing.T) {
+	t.Parallel()
+	w := onPostgres(t)
+	back, other := enter(t, w), enter(t, w)
+	works := func(o *Options) { o.Workers = 1 }
+	require.NoError(t, back.open("a", works))
+	require.NoError(t, back.process.Leave()) // to the others it is silent
+	require.NoError(t, other.open("b"))
+
+	_, err := back.place.submit(t.Context(), back.jobs, back.account)
+	require.ErrorIs(t, err, ErrElsewhere)
+	require.ErrorIs(t, err, spool.ErrAway)
+	require.ErrorContains(t, err, "wait in another place: give all its processes the same --uploads")
+	back.empty()
+	id := other.submit(1)[0]
+	require.NoError(t, back.jobs.Start(t.Context()))
+	waited := func() (yes bool) {
+		require.NoError(t, other.books.Reader().QueryRowContext(t.Context(), `SELECT metadata->>'snoozes' IS NOT NULL OR state = 'completed' FROM river_job`).Scan(&yes))
+		return yes
+	}
+	require.Eventually(t, waited, time.Minute, 5*time.Millisecond)
+	require.NoError(t, back.jobs.Close(t.Context()))
+	require.NoError(t, other.open("b", works))
+	require.NoError(t, other.jobs.Start(t.Context()))
+	assert.Equal(t, account.Complete, other.ended(id).State)
+	require.NoError(t, other.jobs.Close(t.Context()))
+	other.used(1)
 }
 
 // A place may be left while nothing waits in it, and come back to.

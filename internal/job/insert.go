@@ -26,7 +26,10 @@ const countWaiting = `
 // insert queues jobs unless the queue has no room for all of them. It returns how many of each
 // account wait then, or waited when it had none.
 func (r *Runner) insert(ctx context.Context, tx *store.Tx, jobs []detection) (counts, error) {
-	waiting := "{}" // on PostgreSQL until the jobs are there: it is counted in the same way there and back
+	waiting, mark := "{}", r.home // on PostgreSQL until the jobs are there: they are read in the same way there and back
+	if err := r.whereUploadsWait(ctx, tx, &mark); err != nil {
+		return nil, err
+	}
 	if err := tx.Soon(ctx, &waiting, r.words.object(countWaiting), r.opts.Queue); err != nil {
 		return nil, fmt.Errorf("count the jobs that wait: %w", err)
 	}
@@ -40,6 +43,9 @@ func (r *Runner) insert(ctx context.Context, tx *store.Tx, jobs []detection) (co
 	after, crowded, full := r.admit(waiting, jobs)
 	if full != nil {
 		return after, full
+	}
+	if err == nil {
+		err = r.stays(mark)
 	}
 	if err == nil && crowded {
 		err = r.fallIn(ctx, tx, ids)

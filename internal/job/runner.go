@@ -51,6 +51,7 @@ type Runner struct {
 	opts     Options
 	queue    queue
 	words    words
+	home     string // the mark of the place in which uploads wait
 	bell     bell
 	left     leftovers
 	inFlight inFlight

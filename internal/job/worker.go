@@ -90,6 +90,9 @@ func (r *Runner) attempt(ctx context.Context, d detection) (account.Outcome, err
 
 func (r *Runner) analyse(ctx context.Context, d detection, late *time.Timer) (account.Outcome, error) {
 	file, err := r.deps.Uploads.Open(ctx, d.ID, d.SHA256, d.Size)
+	if errors.Is(err, spool.ErrLost) {
+		err = r.missing(ctx, err)
+	}
 	if err != nil {
 		if ctx.Err() == nil && !final(err) {
 			err = fmt.Errorf("%w: %w", spool.ErrAway, err) // not the file's fault
