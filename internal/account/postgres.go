@@ -22,7 +22,7 @@ import (
 func takePlace(tx *store.Tx, a Account, s Submission, holder sql.NullString, now time.Time) (fits func() error, err error) {
 	var submitted, taken int
 	err = tx.Queue(func(batch *pgx.Batch) {
-		batch.Queue(`SELECT pg_advisory_xact_lock(hashtextextended($1, 0))`, a.ID)
+		batch.Queue(`SELECT pg_advisory_xact_lock(hashtextextended($1, 0)), pg_advisory_xact_lock(hashtextextended($2, 1))`, a.ID, s.ID)
 		// A statement of its own: it sees what was committed when it begins.
 		batch.Queue(`
 			WITH room AS (`+placesTaken+`),
@@ -41,6 +41,17 @@ func takePlace(tx *store.Tx, a Account, s Submission, holder sql.NullString, now
 			QueryRow(func(row pgx.Row) error { return row.Scan(&submitted, &taken) })
 	})
 	return func() error { return a.Plan.fits(submitted, taken, now) }, err
+}
+
+// afterItBegan waits for the transaction that reserves a place, if it has not ended: its
+// caller may have lost the connection while the commit was on its way.
+func (l *Ledger) afterItBegan(tx *store.Tx, id string) error {
+	if l.store.Postgres() == nil {
+		return nil
+	}
+	return tx.Queue(func(batch *pgx.Batch) {
+		batch.Queue(`SELECT pg_advisory_xact_lock(hashtextextended($1, 1))`, id) // takePlace's
+	})
 }
 
 // settleAtOnce completes a detection that is processing, and reports whether it

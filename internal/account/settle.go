@@ -192,6 +192,9 @@ func (l *Ledger) Release(ctx context.Context, id string) error {
 		return nil
 	}
 	err := l.end(ctx, id, func(ctx context.Context, tx *store.Tx) error {
+		if err := l.afterItBegan(tx, id); err != nil {
+			return err
+		}
 		// The reservation goes with it (ON DELETE CASCADE).
 		_, err := tx.ExecContext(ctx, `DELETE FROM detections WHERE id = $1 AND state = 'processing'`, id)
 		return err

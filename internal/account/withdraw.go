@@ -17,6 +17,9 @@ func (l *Ledger) Withdraw(ctx context.Context, id string) error {
 		return nil
 	}
 	err := l.end(ctx, id, func(ctx context.Context, tx *store.Tx) error {
+		if err := l.afterItBegan(tx, id); err != nil {
+			return err
+		}
 		var account string
 		var created int64
 		err := tx.QueryRowContext(ctx, `
