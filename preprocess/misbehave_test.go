@@ -31,6 +31,7 @@ func misbehave(mode string) {
 	if lives, several := map[string][2]string{
 		"once": {"crash", "missing-library"}, "unlucky": {"crash", "look-around"},
 		"relieved": {"look-around", "late"}, "unrelieved": {"look-around", "missing-library"},
+		"awaits-then-crash": {"awaits", "crash"}, "crash-then-awaits": {"crash", "awaits"}, "awaits-then-well": {"awaits", "look-around"},
 	}[mode]; several {
 		mode = lives[0]
 		if _, err := os.Stat(mark); err == nil {
@@ -93,7 +94,13 @@ func act(mode string, conn *sandbox.Conn, req preprocess.DecodeRequest, files []
 		fmt.Fprintln(os.Stderr, "about to crash")
 		_ = syscall.Kill(os.Getpid(), syscall.SIGSEGV)
 		select {}
-	case "killed":
+	case "awaits": // the end that the test makes of it
+		if err := os.WriteFile(os.Getenv(markVariable)+pipe, fmt.Appendln(nil, os.Getpid()), 0); err != nil {
+			panic(err)
+		}
+		select {}
+	case "killed-large":
+		takeMuch()
 		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 		select {}
 	case "stopped":
@@ -143,6 +150,18 @@ func hoard() {
 		if err != nil {
 			fmt.Fprintln(os.Stderr, "no memory:", err)
 			os.Exit(3)
+		}
+		b[0] = 1
+	}
+}
+
+// takeMuch takes more memory than a small child, or the test, has.
+func takeMuch() {
+	most := preprocess.DefaultPoolOptions().MemoryBytes/8 + 256<<20
+	for range most / (64 << 20) {
+		b, err := unix.Mmap(-1, 0, 64<<20, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS|unix.MAP_POPULATE)
+		if err != nil {
+			panic(err)
 		}
 		b[0] = 1
 	}

@@ -90,11 +90,9 @@ func (p *Pool) Decode(ctx context.Context, f *os.File, size int64, declared Kind
 	}
 	req := DecodeRequest{Format: format, Size: size, Output: p.opts.OutputBytes, Limits: p.opts.Limits}
 	media, err := p.attempt(ctx, f, req, declared, tell)
-	if lost := (*lostError)(nil); errors.As(err, &lost) {
+	if lost, ok := errors.AsType[*lostError](err); ok {
 		media, err = p.attempt(ctx, f, req, declared, tell)
-	}
-	if lost := (*lostError)(nil); errors.As(err, &lost) { // twice is no accident
-		err = unsafeFile(format, lost.cause)
+		err = lost.again(format, err)
 	}
 	if fault := (*Error)(nil); errors.As(err, &fault) {
 		if broken := readable(f, size); broken != nil {

@@ -94,7 +94,7 @@ func TestChildrenThatFailCostOneRequest(t *testing.T) {
 		tune  func(*preprocess.PoolOptions)
 	}{
 		{mode: "crash", cause: "about to crash", loss: preprocess.LostCrash},
-		{mode: "killed", cause: "killed", loss: preprocess.LostKilled},
+		{mode: "killed-large", cause: "killed", loss: preprocess.LostKilled},
 		{mode: "spin", cause: "too long", loss: preprocess.LostTimeout, tune: func(o *preprocess.PoolOptions) { o.Timeout, o.CPUShare = 500*time.Millisecond, 0.01 }},
 		{mode: "spin", cause: "processor time", loss: preprocess.LostCPU, tune: func(o *preprocess.PoolOptions) { o.CPUSeconds = 1 }},
 		{mode: "hoard", cause: "no memory", loss: preprocess.LostMemory, tune: nil},
@@ -105,7 +105,7 @@ func TestChildrenThatFailCostOneRequest(t *testing.T) {
 	} {
 		t.Run(test.mode, func(t *testing.T) {
 			t.Parallel()
-			if raceDetector && test.mode == "hoard" {
+			if raceDetector && (test.mode == "hoard" || test.mode == "killed-large") {
 				t.Skip("memory cannot be bounded under the race detector")
 			}
 			opts := poolOptions(t, test.mode)

@@ -16,12 +16,6 @@ import (
 // errNotServed means that a child was dead, or unfit, before it got the file.
 var errNotServed = errors.New("the child took no file")
 
-// lostError means that a child died of a file, or at the same time: memory may
-// have run out, or somebody have killed it.
-type lostError struct{ cause error }
-
-func (e *lostError) Error() string { return e.cause.Error() }
-
 // worker is a ready child. It serves one caller at a time.
 type worker struct {
 	*sandbox.Child
@@ -76,12 +70,6 @@ func (w *worker) serve(ctx context.Context, req DecodeRequest, source *os.File, 
 func (w *worker) starved() bool {
 	now, err := w.CPUTime()
 	return err == nil && now-w.used < time.Duration(w.opts.CPUShare*float64(w.opts.Timeout))
-}
-
-// lost tells the operator, and the pool.
-func (w *worker) lost(req DecodeRequest, err error) error {
-	w.opts.Logger.Warn("a decoder child was lost", "format", string(req.Format), "bytes", req.Size, "error", err)
-	return &lostError{err}
 }
 
 // ask sends the file, waits for the reply, and checks it while the child can

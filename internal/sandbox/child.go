@@ -25,8 +25,9 @@ type Child struct {
 	done   chan struct{}
 	err    error // how it ended; set before done is closed
 
-	mu    sync.Mutex
-	ended bool // its number may be another's from now on
+	mu     sync.Mutex
+	ended  bool // its number may be another's from now on
+	doomed bool // Kill was called before
 }
 
 // Pid is the process id. It may be another process's after Done.
@@ -53,6 +54,7 @@ func (c *Child) Kill() { _ = c.own(c.kill) }
 // kill goes for the process itself first, since it may have left its group; the
 // number of the group is nobody else's as long as the process is not reaped.
 func (c *Child) kill(pid int) error {
+	c.doomed = true
 	return errors.Join(c.cmd.Process.Kill(), syscall.Kill(-pid, syscall.SIGKILL))
 }
 
