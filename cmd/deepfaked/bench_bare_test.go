@@ -43,11 +43,12 @@ func openBare(b *testing.B) *bare {
 	if err != nil {
 		b.Fatal(err)
 	}
-	if loaded, err = inPrecision(env, loaded, cfg.Inference.Precision, slog.New(slog.DiscardHandler)); err != nil {
+	chosen, err := inPrecision(env, loaded, cfg.Inference.Precision, slog.New(slog.DiscardHandler))
+	if err != nil {
 		b.Fatal(err)
 	}
 	out := &bare{sessions: map[string][]*ort.Session{}}
-	for _, m := range loaded {
+	for _, m := range toRun(chosen) {
 		out.cards = append(out.cards, m.Card)
 		if out.sessions[m.Card.Name], err = env.NewSessions(m, maxBatch); err != nil {
 			b.Fatal(err)

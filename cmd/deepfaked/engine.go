@@ -76,13 +76,15 @@ func openEngine(ctx context.Context, cfg config.Config, logger *slog.Logger, tak
 		return nil, err
 	}
 	e.onClose(environment.Close)
-	if loaded, err = inPrecision(environment, loaded, cfg.Inference.Precision, logger); err != nil {
-		return nil, err
-	}
-	e.scheduler, err = schedule(ctx, environment, loaded, logger, take)
+	chosen, err := inPrecision(environment, loaded, cfg.Inference.Precision, logger)
 	if err != nil {
 		return nil, err
 	}
+	e.scheduler, err = schedule(ctx, environment, chosen, logger, take)
+	if err != nil {
+		return nil, err
+	}
+	loaded = toRun(chosen)
 	e.onClose(func() error { e.scheduler.Close(); return nil })
 	if take.measure && environment.Provider() == ort.CPU {
 		preferRuns(logger)
@@ -137,20 +139,21 @@ func openRuntime(cfg config.Config, models int, logger *slog.Logger) (*ort.Envir
 }
 
 // schedule makes the sessions, proves each by its card's self-test, and hands
-// them to a scheduler.
-func schedule(ctx context.Context, env *ort.Environment, loaded []*models.Model, logger *slog.Logger, take care) (*inference.Scheduler, error) {
+// them to a scheduler. What fails and has something to be run in its place is chosen anew.
+func schedule(ctx context.Context, env *ort.Environment, chosen []choice, logger *slog.Logger, take care) (*inference.Scheduler, error) {
 	if take.measure {
-		if err := share(env, loaded); err != nil {
+		if err := share(env, chosen, logger); err != nil {
 			return nil, err
 		}
 	}
 	var executors []inference.Executor
 	times := map[string][]time.Duration{}
-	for _, m := range loaded {
+	for i := range chosen {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		sessions, took, err := prepare(env, m, take.measure)
+		m := &chosen[i]
+		sessions, took, err := m.prepare(env, take.measure, logger)
 		if err != nil {
 			return nil, err
 		}
@@ -188,20 +191,6 @@ func queueing(on ort.Provider, take care) inference.SchedulerOptions {
 	return opts
 }
 
-// prepare makes the sessions of a model, proves them, and with measure times its
-// batches.
-func prepare(env *ort.Environment, m *models.Model, measure bool) ([]*ort.Session, []time.Duration, error) {
-	sessions, err := env.NewSessions(m, largestBatch(env.Provider()))
-	if err != nil {
-		return nil, nil, err
-	}
-	if err := prove(env.Provider(), sessions, m.Card, ort.Golden); err != nil || !measure {
-		return sessions, nil, err
-	}
-	took, err := sessions[0].Time(timing)
-	return sessions, took, err
-}
-
 // prove has golden test every session of a model on GPUs: what one computes says nothing
 // of the others. On a CPU all run on the same processor, and the first stands for them:
 // each further one would lengthen the start by an eighth of the time that it takes to
@@ -220,12 +209,12 @@ func prove(on ort.Provider, sessions []*ort.Session, card models.Card, golden fu
 
 // share has the cores shared out as suits the model of pictures, which takes most
 // of the time of most files.
-func share(env *ort.Environment, loaded []*models.Model) error {
-	i := slices.IndexFunc(loaded, func(m *models.Model) bool { return m.Card.Task == models.ImageSynthesis })
+func share(env *ort.Environment, chosen []choice, logger *slog.Logger) error {
+	i := slices.IndexFunc(chosen, func(c choice) bool { return c.Card.Task == models.ImageSynthesis })
 	if i < 0 {
 		return nil // the detector will say so
 	}
-	return env.Share(loaded[i])
+	return chosen[i].try(logger, env.Share)
 }
 
 // preferRuns has the kernel favour what takes long: runs, while they compute on the

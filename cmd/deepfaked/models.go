@@ -157,11 +157,7 @@ func verify(env *ort.Environment, m *models.Model, most int) error {
 	if err != nil {
 		return err
 	}
-	defer func() {
-		for _, s := range sessions {
-			_ = s.Close()
-		}
-	}()
+	defer func() { _ = closeSessions(sessions) }()
 	return prove(env.Provider(), sessions, m.Card, ort.Golden)
 }
 

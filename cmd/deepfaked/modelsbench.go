@@ -51,15 +51,16 @@ func (c *modelsBench) run(ctx context.Context, to streams) error {
 		return err
 	}
 	defer func() { _ = env.Close() }()
-	if loaded, err = inPrecision(env, loaded, cfg.Inference.Precision, slog.New(slog.DiscardHandler)); err != nil {
+	chosen, err := inPrecision(env, loaded, cfg.Inference.Precision, slog.New(slog.DiscardHandler))
+	if err != nil {
 		return err
 	}
 	if !c.JSON {
 		_, _ = fmt.Fprintf(to.out, "%26s%10s%7s%11s%9s%10s\n", "MODEL", "PROVIDER", "BATCH", "MEDIAN ms", "P99 ms", "ROWS/s")
 	}
-	for _, m := range loaded {
+	for i := range chosen {
 		var speeds []speed
-		speeds, err = c.measure(ctx, env, m)
+		speeds, err = c.measure(ctx, env, &chosen[i])
 		// At once: on a GPU a model may take half a minute to make ready.
 		if err = errors.Join(err, c.tell(speeds, to.out)); err != nil {
 			return err
@@ -85,17 +86,14 @@ func (c *modelsBench) tell(speeds []speed, out io.Writer) error {
 
 // measure runs the batch sizes of a model one after the other. With an error it
 // returns those that were measured before.
-func (c *modelsBench) measure(ctx context.Context, env *ort.Environment, m *models.Model) ([]speed, error) {
+func (c *modelsBench) measure(ctx context.Context, env *ort.Environment, m *choice) ([]speed, error) {
 	most := largestBatch(env.Provider())
 	set(&most, c.Batch)
-	s, err := env.NewSession(m, most)
+	s, err := proven(env, m, most)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = s.Close() }()
-	if err := ort.Golden(s, m.Card); err != nil {
-		return nil, err
-	}
 	var out []speed
 	for _, size := range s.Sizes() {
 		took, err := repeat(ctx, s, size, c.For)
@@ -110,6 +108,22 @@ func (c *modelsBench) measure(ctx context.Context, env *ort.Environment, m *mode
 		})
 	}
 	return out, nil
+}
+
+// proven is a session of what the service would run.
+func proven(env *ort.Environment, c *choice, most int) (s *ort.Session, err error) {
+	err = c.try(slog.New(slog.DiscardHandler), func(m *models.Model) error {
+		made, err := env.NewSession(m, most)
+		if err != nil {
+			return err
+		}
+		if err := ort.Golden(made, m.Card); err != nil {
+			return errors.Join(err, made.Close())
+		}
+		s = made
+		return nil
+	})
+	return s, err
 }
 
 // repeat runs a batch size over and over, thrice at least.

@@ -26,11 +26,11 @@ func quickest(p ort.Provider) []models.Precision {
 	return []models.Precision{models.FP16, models.TF32}
 }
 
-// inPrecision returns the models as they are to be run. Processors without
+// inPrecision chooses how the models are to be run. Processors without
 // instructions for it let sums of bytes overflow without a word: a variant has to pass
 // its self-test here, or auto keeps to the full precision.
-func inPrecision(env *ort.Environment, loaded []*models.Model, wanted string, logger *slog.Logger) ([]*models.Model, error) {
-	chosen := make([]*models.Model, len(loaded))
+func inPrecision(env *ort.Environment, loaded []*models.Model, wanted string, logger *slog.Logger) ([]choice, error) {
+	chosen := make([]choice, len(loaded))
 	for i, m := range loaded {
 		var err error
 		if chosen[i], err = oneInPrecision(env, m, wanted, logger); err != nil {
@@ -40,13 +40,13 @@ func inPrecision(env *ort.Environment, loaded []*models.Model, wanted string, lo
 	return chosen, nil
 }
 
-func oneInPrecision(env *ort.Environment, m *models.Model, wanted string, logger *slog.Logger) (*models.Model, error) {
+func oneInPrecision(env *ort.Environment, m *models.Model, wanted string, logger *slog.Logger) (choice, error) {
 	switch wanted {
 	case precisionFull:
 		if env.Provider() == ort.TensorRT {
-			return nil, fmt.Errorf("TensorRT calculates in TF32, and precision %s was asked for: ask for %s or %s", wanted, precisionAuto, models.TF32)
+			return choice{}, fmt.Errorf("TensorRT calculates in TF32, and precision %s was asked for: ask for %s or %s", wanted, precisionAuto, models.TF32)
 		}
-		return m, nil
+		return choice{Model: m}, nil
 	case precisionAuto:
 		return quickestRight(env, m, logger)
 	}
@@ -54,30 +54,34 @@ func oneInPrecision(env *ort.Environment, m *models.Model, wanted string, logger
 	v := m.In(p)
 	if v == nil || p == models.TF32 && env.Provider() == ort.CPU {
 		logger.Warn("a model has no variant in the precision that was asked for, it runs in full precision", "model", m.Card.Name, "precision", p)
-		return m, nil
+		return choice{Model: m}, nil
 	}
 	err := checkVariant(env, v, 1)
 	if inexact, off := errors.AsType[*inexactError](err); off {
-		return nil, inexact.refused()
+		return choice{}, inexact.refused()
 	}
-	return v, err
+	return choice{Model: v}, err
 }
 
 // quickestRight is the first of the provider's quickest precisions that a model has and
-// this processor gets right, else the model itself.
-func quickestRight(env *ort.Environment, m *models.Model, logger *slog.Logger) (*models.Model, error) {
+// this processor gets right, else the model itself. It is tried with one row: what is to
+// be run is proven once more when its sessions are made, which takes long enough.
+func quickestRight(env *ort.Environment, m *models.Model, logger *slog.Logger) (choice, error) {
+	var all []*models.Model
 	for _, p := range quickest(env.Provider()) {
-		v := m.In(p)
-		if v == nil {
-			continue
+		if v := m.In(p); v != nil {
+			all = append(all, v)
 		}
-		err := checkVariant(env, v, 1)
-		if _, off := errors.AsType[*inexactError](err); !off {
-			return v, err
-		}
-		logger.Warn("this processor gets a model's variant wrong, it is not run", "model", m.Card.Name, "precision", p, "error", err.Error())
 	}
-	return m, nil
+	all = append(all, m)
+	c := choice{all[0], all[1:]}
+	err := c.try(logger, func(v *models.Model) error {
+		if v == m {
+			return nil
+		}
+		return checkVariant(env, v, 1)
+	})
+	return c, err
 }
 
 // verifyAll runs the self-tests of the model in all precisions that may run here. A variant
@@ -133,8 +137,8 @@ func checkVariant(env *ort.Environment, v *models.Model, most int) error {
 
 // variantError tells what failed in verifying the variant in precision p: it returns
 // an *inexactError where a row by itself gives another number than it should, and err
-// with p otherwise. A number that is off in larger batches only is no inexactError:
-// the service chooses by a single row, and would run the variant.
+// with p otherwise. A number that is off in larger batches only is no inexactError: a
+// graph that answers by what else is in a batch does so on every processor.
 func variantError(p models.Precision, err error) error {
 	if golden, ok := errors.AsType[*ort.GoldenError](err); ok && golden.Batch == 1 {
 		return &inexactError{precision: p, golden: golden}

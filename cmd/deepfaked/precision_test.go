@@ -74,7 +74,7 @@ func TestPrecision(t *testing.T) { //nolint:paralleltest // one ONNX Runtime in 
 			file = "model.onnx"
 		}
 		assert.Equal(t, file, chosen[0].Card.File, c.name)
-		assert.Equal(t, c.off, bytes.Contains(log.Bytes(), []byte("gets a model's variant wrong")), c.name)
+		assert.Equal(t, c.off, bytes.Contains(log.Bytes(), []byte("a model's variant fails here")), c.name)
 		// Who asked for a precision that a model does not have was not told.
 		assert.Equal(t, lacking, bytes.Contains(log.Bytes(), []byte("no variant in the precision that was asked for")), c.name)
 	}
