@@ -72,10 +72,11 @@ func (s *instance) post(ctx context.Context, t testing.TB, key, contentType stri
 	return done
 }
 
-// working waits until a decoder child holds an upload, and returns its process.
+// working waits until a decoder child holds an upload, of a request or of a job, and
+// returns its process.
 func (s *instance) working(t testing.TB) (pid int) {
 	t.Helper()
-	return decoding(t, filepath.Join(s.data, "spool")+"/", "/memfd:upload-")
+	return decoding(t, filepath.Join(s.data, "spool")+"/", "/memfd:upload-", filepath.Join(s.data, "jobs")+"/")
 }
 
 // decoding waits until a decoder child holds a file whose path begins like one of
@@ -154,7 +155,9 @@ func (s *instance) testClientGone(t *testing.T) {
 }
 
 // testKilledDecoder: the death of a child costs nobody anything; a file that two
-// die of is refused, and no other.
+// die of is refused, and no other. Two that somebody killed, as the kernel does when
+// memory runs out, were taken for such: that is the service's failure, and a job of the
+// file is tried again.
 func (s *instance) testKilledDecoder(t *testing.T) {
 	key := newKey(t, s.data, "killed", "pro")
 	film := longFilm(t)
@@ -162,20 +165,36 @@ func (s *instance) testKilledDecoder(t *testing.T) {
 	require.NoError(t, unix.Kill(s.working(t), unix.SIGKILL))
 	(<-done).judged(t)
 	done = s.begin(t.Context(), t, key, film)
+	s.endTwo(t, unix.SIGABRT)
+	message := (<-done).want(t, 415, "unsupported_media_type")
+	assert.Contains(t, message, "could not be decoded safely")
+	done = s.begin(t.Context(), t, key, film)
+	s.endTwo(t, unix.SIGKILL)
+	(<-done).want(t, 500, "internal_error")
+	s.logs.await(t, "its container has probably run out of it")
+	assert.InDelta(t, 1, s.usage(t, key), 0)
+	a := s.detect(t, key, film, "async", "true")
+	require.Equal(t, 202, a.status, a.raw)
+	s.endTwo(t, unix.SIGKILL)
+	s.logs.await(t, `"msg":"job is tried again"`)
+	assert.Equal(t, "complete", s.finished(t, key, a.id())["status"])
+	for _, file := range [][]byte{film, somePicture(t), silence(5)} {
+		s.detect(t, key, file).judged(t)
+	}
+	assert.InDelta(t, 5, s.usage(t, key), 0)
+}
+
+// endTwo sends the signal to the decoder that is at work, and to the one that takes its
+// place.
+func (s *instance) endTwo(t *testing.T, signal unix.Signal) {
+	t.Helper()
 	first := s.working(t)
-	require.NoError(t, unix.Kill(first, unix.SIGKILL))
+	require.NoError(t, unix.Kill(first, signal))
 	second := s.working(t)
 	for second == first { // it takes a moment to die
 		second = s.working(t)
 	}
-	require.NoError(t, unix.Kill(second, unix.SIGKILL))
-	message := (<-done).want(t, 415, "unsupported_media_type")
-	assert.Contains(t, message, "could not be decoded safely")
-	assert.InDelta(t, 1, s.usage(t, key), 0)
-	for _, file := range [][]byte{film, somePicture(t), silence(5)} {
-		s.detect(t, key, file).judged(t)
-	}
-	assert.InDelta(t, 4, s.usage(t, key), 0)
+	require.NoError(t, unix.Kill(second, signal))
 }
 
 // testDefaultLimits: without a configuration the plans are the contract's.
