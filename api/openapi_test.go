@@ -11,6 +11,7 @@ import (
 	"github.com/goccy/go-yaml"
 
 	"deepfaked/inference"
+	"deepfaked/preprocess"
 )
 
 // document is what of an OpenAPI document is compared with the code.
@@ -45,7 +46,7 @@ func TestOpenAPI(t *testing.T) {
 	for name, value := range map[string]any{
 		"SyncResult": syncResult{}, "Acceptance": acceptance{}, "ProcessingResult": processingResult{},
 		"CompleteResult": completeResult{}, "FailedResult": failedResult{}, "Usage": usageObject{}, "Error": errorBody{},
-		"Report": inference.Report{},
+		"Report": inference.Report{}, "Note": inference.Note{},
 	} {
 		var properties, fields, required []string
 		for property := range doc.Components.Schemas[name].Properties {
@@ -143,6 +144,34 @@ func TestDocumentDeclaresRetryAfter(t *testing.T) {
 					t.Errorf("%s %s %s: Retry-After declared: %t, sent: %t", method, path, status, declared, sent)
 				}
 			}
+		}
+	}
+}
+
+// Every note that the document lists is one.
+func TestNotesAreDescribed(t *testing.T) {
+	t.Parallel()
+	var doc struct {
+		Components struct {
+			Schemas struct {
+				Note struct {
+					Properties struct {
+						Code struct{ Enum []preprocess.Note }
+					}
+				} `yaml:"Note"`
+			}
+		}
+	}
+	if err := yaml.Unmarshal(openAPI, &doc); err != nil {
+		t.Fatal(err)
+	}
+	notes := doc.Components.Schemas.Note.Properties.Code.Enum
+	if len(notes) != 6 {
+		t.Errorf("%d notes are described: %v", len(notes), notes)
+	}
+	for _, n := range notes {
+		if n.Message() == "" {
+			t.Errorf("%s is no note", n)
 		}
 	}
 }

@@ -140,7 +140,7 @@ func (d *Detector) conclude(req Request, media *preprocess.Media, findings []fin
 	}
 	report := Report{
 		Sensitivity: req.Sensitivity, Prior: d.opts.Prior, Format: media.Format, Width: media.Width, Height: media.Height,
-		DurationSeconds: media.Duration.Seconds(), Provider: d.parts.Provider, Timings: took,
+		DurationSeconds: media.Duration.Seconds(), Notes: notes(media.Notes), Provider: d.parts.Provider, Timings: took,
 	}
 	for _, f := range findings {
 		report.Findings = append(report.Findings, f.report())
@@ -155,6 +155,14 @@ func (d *Detector) conclude(req Request, media *preprocess.Media, findings []fin
 	return Result{
 		Verdict: verdict, Confidence: confidence, Kind: media.Kind, Report: report, Decisions: decisions(whole, e),
 	}, nil
+}
+
+func notes(list []preprocess.Note) []Note {
+	out := make([]Note, 0, len(list))
+	for _, n := range list {
+		out = append(out, Note{Code: n, Message: n.Message()})
+	}
+	return out
 }
 
 func used(cards []models.Card, kind preprocess.Kind, s Sensitivity) []ModelUsed {

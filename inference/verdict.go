@@ -89,11 +89,18 @@ type Report struct {
 	Width           int              `json:"width,omitempty"`
 	Height          int              `json:"height,omitempty"`
 	DurationSeconds float64          `json:"duration_seconds,omitempty"`
-	Provider        string           `json:"provider"` // ONNX Runtime's execution provider
+	Notes           []Note           `json:"notes,omitempty"` // what of the file was not judged
+	Provider        string           `json:"provider"`        // ONNX Runtime's execution provider
 	Findings        []Finding        `json:"findings"`
 	Models          []ModelUsed      `json:"models"`
 	Fusion          *FusionUsed      `json:"fusion,omitempty"` // of some of the findings; nil where each speaks for itself
 	Timings         map[string]int64 `json:"timings_us"`       // microseconds by stage
+}
+
+// Note is something of the file that was not judged, though the rest was.
+type Note struct {
+	Code    preprocess.Note `json:"code"`
+	Message string          `json:"message"` // a sentence
 }
 
 // Finding is what one task says of the whole file, and of its pieces.

@@ -185,6 +185,7 @@ func FuzzReply(f *testing.F) {
 	f.Add([]byte(`{"id":"me","kind":"audio","windows":[{"offset":-4096,"samples":64000},{"offset":9223372036854771712,"samples":64000}]}`), int64(1<<62))
 	f.Add([]byte(`{"id":"me","kind":"video","frames":[{"width":1,"height":1}],"stretches":[{"offset":4096,"width":2,"height":2,"at":[0,1,2]}]}`), int64(8192))
 	f.Add([]byte(`{"id":"me","kind":"video","frames":[{"width":1,"height":1}],"stretches":[{"offset":4096,"width":640,"height":640,"at":[0,-1,2]}]}`), int64(8192))
+	f.Add([]byte(`{"id":"me","kind":"video","frames":[{"width":1,"height":1}],"notes":["incomplete","<b>"]}`), int64(8192))
 	f.Add([]byte(`{"id":"me","code":"payload_too_large","message":"It is too long."}`), int64(0))
 	f.Add([]byte(`{"id":"me","cause":"bad header","leaving":true}`), int64(0))
 	f.Add([]byte(`{"id":"me","full":true}`), int64(0))
@@ -206,6 +207,11 @@ func FuzzReply(f *testing.F) {
 		}
 		if reply.check(DecodeRequest{Format: MP4, Output: size, Limits: stretchLimits()}, size) == nil {
 			reply.inside(t, size)
+			for _, n := range reply.Notes {
+				if n.Message() == "" {
+					t.Fatalf("%q is not to be shown", n)
+				}
+			}
 		}
 	})
 }

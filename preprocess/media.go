@@ -48,6 +48,7 @@ type Media struct {
 	Width     int           // of the original, upright; 0 for sound
 	Height    int           // of the original, upright; 0 for sound
 	Duration  time.Duration // 0 for a still picture
+	Notes     []Note        // what of the file is not in the rest
 	Frames    []Frame       // one for a still, spread over the length otherwise
 	Windows   []Window      // empty when there is no sound
 	Stretches []Stretch     // of a video that is long enough, in order of time

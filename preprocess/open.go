@@ -28,6 +28,7 @@ func open(reply *DecodeReply, req DecodeRequest, declared Kind, output *os.File,
 	media.heard = e.calls.Wait
 	media.Kind, media.Format = reply.Kind, reply.Format
 	media.Width, media.Height, media.Duration = reply.Width, reply.Height, reply.Duration
+	media.Notes = reply.Notes
 	for _, f := range reply.Frames {
 		end := f.Offset + int64(f.Width)*int64(f.Height)*3
 		media.Frames = append(media.Frames, Frame{

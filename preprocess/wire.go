@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 
 	"deepfaked/internal/sandbox"
@@ -30,6 +31,7 @@ type DecodeReply struct {
 	Width     int           `json:"width,omitempty"`
 	Height    int           `json:"height,omitempty"`
 	Duration  time.Duration `json:"duration,omitempty"`
+	Notes     []Note        `json:"notes,omitempty"`
 	Frames    []FrameRef    `json:"frames,omitempty"`
 	Windows   []WindowRef   `json:"windows,omitempty"`
 	Stretches []StretchRef  `json:"stretches,omitempty"`
@@ -128,7 +130,20 @@ func (r *DecodeReply) check(req DecodeRequest, size int64) error {
 	case len(r.Stretches) > req.Limits.Stretches || len(r.Stretches) > 0 && r.Kind != Video:
 		return fmt.Errorf("%d stretches of %s", len(r.Stretches), r.Kind)
 	}
+	if err := checkNotes(r.Notes); err != nil {
+		return err
+	}
 	return r.checkRefs(req, size)
+}
+
+// checkNotes says which note is none, or there twice.
+func checkNotes(notes []Note) error {
+	for i, n := range notes {
+		if n.Message() == "" || slices.Contains(notes[:i], n) {
+			return fmt.Errorf("note %d: %.40q", i, n)
+		}
+	}
+	return nil
 }
 
 // checkRefs says which reference leads outside of the output.

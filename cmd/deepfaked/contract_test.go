@@ -16,6 +16,7 @@ import (
 	"deepfaked/api/client"
 	"deepfaked/inference"
 	"deepfaked/models"
+	"deepfaked/preprocess"
 )
 
 // testContract is the contract in one walk: package api tests every row of its
@@ -26,6 +27,7 @@ func (s *instance) testContract(t *testing.T) {
 	t.Run("sensitivity", s.testSensitivity)
 	t.Run("every response", s.testEveryResponse)
 	t.Run("models", s.testModels)
+	t.Run("notes", s.testNotes)
 }
 
 func somePicture(t testing.TB) []byte {
@@ -170,4 +172,17 @@ func (s *instance) testModels(t *testing.T) {
 	fusion, err := models.BuiltinFusion()
 	require.NoError(t, err)
 	assert.Equal(t, fusion, list.Fusion)
+}
+
+// testNotes: of a film whose sound is in a foreign codec, the report said nothing about
+// the sound that was not judged. The verdict's own representation stays as it is.
+func (s *instance) testNotes(t *testing.T) {
+	t.Parallel()
+	key := newKey(t, s.data, "notes", "pro")
+	for codec, want := range map[string][]inference.Note{
+		"wavpack": {{Code: preprocess.SoundUnsupported, Message: preprocess.SoundUnsupported.Message()}}, "aac": nil,
+	} {
+		film := ffmpeg(t, "x.mkv", scene+tone+"-c:v libx264 -preset veryfast -c:a "+codec)
+		assert.Equal(t, want, s.report(t, key, s.detect(t, key, film).judged(t).id()).Notes, codec)
+	}
 }

@@ -34,10 +34,11 @@ func (s Source) Path() string { return fmt.Sprintf("/proc/self/fd/%d", s.File.Fd
 // not be decoded.
 type Found struct {
 	Kind     preprocess.Kind
-	Format   string        // as a person names it; the sniffed one when empty
-	Width    int           // of the original, upright; 0 for sound
-	Height   int           // of the original, upright; 0 for sound
-	Duration time.Duration // 0 for a still picture
+	Format   string            // as a person names it; the sniffed one when empty
+	Width    int               // of the original, upright; 0 for sound
+	Height   int               // of the original, upright; 0 for sound
+	Duration time.Duration     // 0 for a still picture
+	Notes    []preprocess.Note // what is not judged
 }
 
 // Arena fills the shared output file. Frames and windows are written, which

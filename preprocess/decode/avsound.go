@@ -36,6 +36,8 @@ type sound struct {
 	n      int
 	early  early
 
+	damaged bool // parts of it made no sense, if it was decoded on its own
+
 	scratch []float32 // of window
 }
 

@@ -22,9 +22,11 @@ const maxReads = 4 << 20
 // container is what one pass over all packets of a file yields.
 type container struct {
 	sound   sound
-	track   int    // the stream that the sound is of
-	video   *video // nil without a stream of pictures
-	damaged bool   // the pass ended early, or packets made no sense
+	track   int         // the stream that the sound is of
+	chosen  *C.AVStream // of sound at first; nil without one
+	opened  bool        // its codec has begun
+	video   *video      // nil without a stream of pictures
+	damaged bool        // the pass ended early, or packets made no sense
 }
 
 // decodeContainer writes the frames and windows of anything that FFmpeg opens
@@ -54,7 +56,9 @@ func decodeContainer(src Source, out *Arena) (Found, error) {
 			return Found{}, err
 		}
 	}
-	return c.write(src, out)
+	found, err := c.write(src, out)
+	found.Notes = c.notes(in)
+	return found, err
 }
 
 // scan reads every packet once. Pictures in a codec that is not decoded are
@@ -70,11 +74,12 @@ func (c *container) scan(in *input, src Source) error {
 	}
 	var dec *soundDecoder
 	if snd != nil {
-		c.track = int(snd.index)
+		c.chosen, c.track = snd, int(snd.index)
 		var err error
 		dec, err = newSoundDecoder(snd, &c.sound)
 		switch {
 		case err == nil:
+			c.opened = true
 			defer dec.Close()
 		case c.video == nil:
 			return foreignCodec(src.Format, snd)

@@ -252,20 +252,7 @@ func TestDamagedPictures(t *testing.T) {
 }
 
 // spoiled overwrites the pictures from number from to number to of an AVI file.
-func spoiled(file []byte, from, to int) []byte {
-	file = bytes.Clone(file)
-	for i, n := bytes.Index(file, []byte("movi"))+4, 0; i+8 < len(file); {
-		size := int(binary.LittleEndian.Uint32(file[i+4:]))
-		if string(file[i:i+4]) == "00dc" {
-			if n >= from && n <= to {
-				clear(file[i+8 : i+8+size])
-			}
-			n++
-		}
-		i += 8 + size + size%2
-	}
-	return file
-}
+func spoiled(file []byte, from, to int) []byte { return spoiledChunks(file, "00dc", from, to) }
 
 // TestPlaylists: text that names other files is not media, and nothing that it
 // names is opened, whatever it claims to be.

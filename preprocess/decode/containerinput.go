@@ -269,8 +269,7 @@ func (in *input) choose() (snd, vid *C.AVStream) {
 func (in *input) best(kind C.enum_AVMediaType, decodable func(*C.AVStream) bool) *C.AVStream {
 	var found *C.AVStream
 	for _, s := range append([]*C.AVStream{in.likely(kind)}, in.streams()...) {
-		if s == nil || s.codecpar.codec_type != kind ||
-			s.disposition&(C.AV_DISPOSITION_ATTACHED_PIC|C.AV_DISPOSITION_TIMED_THUMBNAILS) != 0 {
+		if s == nil || s.codecpar.codec_type != kind || !shown(s) {
 			continue
 		}
 		if decodable(s) {

@@ -77,7 +77,7 @@ func TestSoundOfEveryFormat(t *testing.T) {
 // in the channel for low frequencies, so six channels may lose a sixth.
 func checkTone(t *testing.T, d decoded, f soundFile, layout string) {
 	t.Helper()
-	if d.Kind != preprocess.Audio || d.Format != string(f.format) || d.Width != 0 {
+	if d.Kind != preprocess.Audio || d.Format != string(f.format) || d.Width != 0 || d.Notes != nil {
 		t.Errorf("found %+v", d.Found)
 	}
 	if d.Duration < 1900*time.Millisecond || d.Duration > 2200*time.Millisecond {

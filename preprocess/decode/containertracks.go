@@ -89,5 +89,6 @@ func decodeTrack(src Source, stream int, s sound) (sound, error) {
 		return s, err
 	}
 	err = dec.Finish()
+	c.sound.damaged = c.damaged || dec.faults > 0
 	return c.sound, err
 }

@@ -124,7 +124,7 @@ func fulfil(req preprocess.DecodeRequest, files []*os.File, decode decoder, done
 	}
 	return preprocess.DecodeReply{
 		Kind: found.Kind, Format: format, Width: found.Width, Height: found.Height,
-		Duration: found.Duration, Frames: arena.Frames(), Stretches: arena.Stretches(), Windows: arena.Windows(),
+		Duration: found.Duration, Notes: found.Notes, Frames: arena.Frames(), Stretches: arena.Stretches(), Windows: arena.Windows(),
 	}
 }
 

@@ -125,7 +125,7 @@ func TestVideoOfEveryContainerAndCodec(t *testing.T) {
 				t.Parallel()
 				path := encode(t, master, "x."+tc.ext, append([]string{"-c:a", tc.sound}, codecs[codec]...)...)
 				d := mustDecode(t, path, tc.format)
-				if d.Kind != preprocess.Video || d.Format != string(tc.format) || d.Width != 160 || d.Height != 128 {
+				if d.Kind != preprocess.Video || d.Format != string(tc.format) || d.Width != 160 || d.Height != 128 || d.Notes != nil {
 					t.Errorf("found %+v", d.Found)
 				}
 				if d.Duration < 5900*time.Millisecond || d.Duration > 6300*time.Millisecond {

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"fmt"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"testing"
 	"time"
@@ -182,7 +183,7 @@ func TestFramesStayAsTheyAre(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(without.arena.Stretches()) > 0 || len(with.arena.Stretches()) != 4 || with.Found != without.Found {
+		if len(without.arena.Stretches()) > 0 || len(with.arena.Stretches()) != 4 || !reflect.DeepEqual(with.Found, without.Found) {
 			t.Errorf("%s: found %+v and %+v, with %d stretches", name, without.Found, with.Found, len(with.arena.Stretches()))
 		}
 		a, b := without.arena.Frames(), with.arena.Frames()
