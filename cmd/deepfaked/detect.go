@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/signal"
 	"strconv"
+	"strings"
 	"syscall"
 	"text/tabwriter"
 
@@ -80,9 +81,21 @@ func printTable(w io.Writer, results []judged) error {
 			_, _ = fmt.Fprintf(table, "%s\t-\t-\t-\t%s\n", filename.Shown(r.File), r.Message)
 			continue
 		}
-		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\t\n", filename.Shown(r.File), r.Verdict, uncertain(*r.Confidence), r.Kind)
+		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", filename.Shown(r.File), r.Verdict, uncertain(*r.Confidence), r.Kind, r.remark())
 	}
 	return table.Flush()
+}
+
+// remark says what of the file was not judged.
+func (r judged) remark() string {
+	if r.Report == nil {
+		return ""
+	}
+	sentences := make([]string, 0, len(r.Report.Notes))
+	for _, n := range r.Report.Notes {
+		sentences = append(sentences, n.Message)
+	}
+	return strings.Join(sentences, " ")
 }
 
 // uncertain writes a probability with three digits after the point, or with as many more

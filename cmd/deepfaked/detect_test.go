@@ -18,8 +18,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"deepfaked/inference"
 	"deepfaked/inference/ort"
 	"deepfaked/models"
+	"deepfaked/preprocess"
 )
 
 // TestDetectTable judges without a server: one row for each file in their
@@ -57,6 +59,18 @@ func TestTheTableIsNeverCertain(t *testing.T) {
 		require.NoError(t, printTable(&out, []judged{{File: "x", Verdict: "real", Confidence: &p, Kind: "image"}}))
 		assert.Regexp(t, `real +`+regexp.QuoteMeta(want)+` +image`, out.String())
 	}
+}
+
+// TestTheTableSaysWhatWasLeftOut: of a film whose sound could not be judged it told the
+// verdict as if all of the film had been.
+func TestTheTableSaysWhatWasLeftOut(t *testing.T) {
+	t.Parallel()
+	p := .5
+	note := func(n preprocess.Note) inference.Note { return inference.Note{Code: n, Message: n.Message()} }
+	report := &inference.Report{Notes: []inference.Note{note(preprocess.SoundTooShort), note(preprocess.Incomplete)}}
+	var out bytes.Buffer
+	require.NoError(t, printTable(&out, []judged{{File: "x", Verdict: "real", Confidence: &p, Kind: "video", Report: report}}))
+	assert.Contains(t, out.String(), "video  "+preprocess.SoundTooShort.Message()+" "+preprocess.Incomplete.Message()+"\n")
 }
 
 // TestDetectJSON: a line for each file; 0 when all were judged.
