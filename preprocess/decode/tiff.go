@@ -20,6 +20,9 @@ func decodeTIFF(data []byte) (gocv.Mat, error) {
 		return gocv.Mat{}, err
 	}
 	forgetOrientation(data)
+	if packed, ok := firstPage(data).packed(); ok {
+		return packed.decode()
+	}
 	mat, err := readMat(data, gocv.IMReadUnchanged)
 	if err != nil {
 		return mat, err
@@ -84,53 +87,6 @@ func forgetOrientation(data []byte) {
 			page.order.PutUint16(e[8:], 1)
 		}
 	}
-}
-
-// tiffPage is a directory of a TIFF file.
-type tiffPage struct {
-	data    []byte // the whole file
-	order   binary.ByteOrder
-	entries [][]byte // of 12 bytes: tag, type, count, and value or where it is
-}
-
-// firstPage finds the first directory, or what there is of it.
-func firstPage(data []byte) tiffPage {
-	page := tiffPage{data: data, order: binary.LittleEndian}
-	if len(data) < 8 {
-		return page
-	}
-	if data[0] == 'M' {
-		page.order = binary.BigEndian
-	}
-	at := int64(page.order.Uint32(data[4:]))
-	if at+2 > int64(len(data)) {
-		return page
-	}
-	rest := data[at+2:]
-	for range page.order.Uint16(data[at:]) {
-		if len(rest) < 12 {
-			break
-		}
-		page.entries, rest = append(page.entries, rest[:12]), rest[12:]
-	}
-	return page
-}
-
-// short is the first value of a tag of numbers of 16 bits, or what stands for
-// it if the file does not say. libtiff, too, takes the first of several.
-func (p tiffPage) short(tag uint16, otherwise int) int {
-	for _, e := range p.entries {
-		if p.order.Uint16(e) != tag || p.order.Uint16(e[2:]) != 3 {
-			continue
-		}
-		if p.order.Uint32(e[4:]) <= 2 {
-			return int(p.order.Uint16(e[8:]))
-		}
-		if at := int64(p.order.Uint32(e[8:])); at+2 <= int64(len(p.data)) {
-			return int(p.order.Uint16(p.data[at:]))
-		}
-	}
-	return otherwise
 }
 
 // checkPreview refuses files whose first page is a reduced copy of another, as those of

@@ -1,0 +1,260 @@
+//go:build gocv_specific_modules
+
+package decode
+
+import (
+	"bytes"
+	"compress/zlib"
+	"encoding/binary"
+	"fmt"
+	"image/color"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"deepfaked/preprocess"
+)
+
+// fourGreys are levels that two bits are enough for.
+func fourGreys() quadrants {
+	var q quadrants
+	for i, v := range []byte{0, 85, 170, 255} {
+		q[i] = color.NRGBA{v, v, v, 255}
+	}
+	return q
+}
+
+// tiffTag is an entry of a TIFF file's table: numbers of 16 bits.
+type tiffTag struct {
+	tag    uint16
+	values []uint16
+}
+
+// packedFile is a TIFF file of 96 by 64 pixels, whose rows are stored as they are given,
+// in two tiles of 48 by 64 if there are two parts.
+func packedFile(order binary.AppendByteOrder, parts [][]byte, tags ...tiffTag) []byte {
+	offset, count := uint16(273), uint16(279)
+	tags = append(tags, tiffTag{256, []uint16{96}}, tiffTag{257, []uint16{64}})
+	if len(parts) == 2 {
+		offset, count = 324, 325
+		tags = append(tags, tiffTag{322, []uint16{48}}, tiffTag{323, []uint16{64}})
+	} else {
+		tags = append(tags, tiffTag{278, []uint16{64}})
+	}
+	const start = 1 << 12
+	at := tiffTag{offset, nil}
+	size := tiffTag{count, nil}
+	next := start
+	for _, p := range parts {
+		at.values, size.values = append(at.values, uint16(next)), append(size.values, uint16(len(p)))
+		next += len(p)
+	}
+	tags = append(tags, at, size)
+	slices.SortFunc(tags, func(a, b tiffTag) int { return int(a.tag) - int(b.tag) })
+	b := append(map[bool][]byte{true: []byte("II*\x00"), false: []byte("MM\x00*")}[order == binary.AppendByteOrder(binary.LittleEndian)], order.AppendUint32(nil, 8)...)
+	b = order.AppendUint16(b, uint16(len(tags)))
+	rest := []byte{}
+	for _, tag := range tags {
+		b = order.AppendUint32(order.AppendUint16(order.AppendUint16(b, tag.tag), 3), uint32(len(tag.values)))
+		var values []byte
+		for _, v := range tag.values {
+			values = order.AppendUint16(values, v)
+		}
+		if len(values) > 4 {
+			b = order.AppendUint32(b, uint32(start/2+len(rest)))
+			rest = append(rest, values...)
+			continue
+		}
+		b = append(b, append(values, 0, 0, 0, 0)[:4]...)
+	}
+	b = append(b, make([]byte, start/2-len(b))...)
+	b = append(append(b, rest...), make([]byte, start/2-len(rest))...)
+	return append(b, bytes.Join(parts, nil)...)
+}
+
+// deflated is a row of bytes as compression 8 stores it.
+func deflated(t testing.TB, data []byte) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	w := zlib.NewWriter(&b)
+	if _, err := w.Write(data); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// TestTIFFGreyAlpha: the transparency of grey pictures was dropped, and what cannot be
+// seen was judged in the place of white.
+func TestTIFFGreyAlpha(t *testing.T) {
+	t.Parallel()
+	want := fourGreys()
+	for i := range want {
+		v := byte((int(want[i].R)*128 + 255*127) / 255)
+		want[i] = color.NRGBA{v, v, v, 255}
+	}
+	for _, order := range []binary.AppendByteOrder{binary.LittleEndian, binary.BigEndian} {
+		for _, bits := range []uint16{8, 16} {
+			for _, extra := range []uint16{extraMultiplied, extraStraight} {
+				for _, light := range []uint16{0, 1} {
+					for _, tiles := range []int{1, 2} {
+						for _, predictor := range []uint16{1, 2} {
+							name := fmt.Sprintf("%v, %d bits, extra %d, light %d, %d tiles, predictor %d", order, bits, extra, light, tiles, predictor)
+							file := packedFile(order, greyAlpha(t, order, bits, extra, light, tiles, predictor == 2),
+								tiffTag{258, []uint16{bits, bits}}, tiffTag{259, []uint16{8}}, tiffTag{262, []uint16{light}},
+								tiffTag{277, []uint16{2}}, tiffTag{317, []uint16{predictor}}, tiffTag{338, []uint16{extra}})
+							_, frames, err := decodeTest(t, file, preprocess.TIFF, preprocess.DefaultLimits())
+							if err != nil {
+								t.Fatalf("%s: %v", name, err)
+							}
+							t.Run(name, func(t *testing.T) { frames[0].expect(t, want, 3) })
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+// greyAlpha are the pixels of fourGreys, half transparent.
+func greyAlpha(t testing.TB, order binary.AppendByteOrder, bits, extra, light uint16, tiles int, differences bool) [][]byte {
+	t.Helper()
+	var parts [][]byte
+	for tile := range tiles {
+		var pixels []byte
+		for y := range 64 {
+			var last [2]uint16
+			for x := range 96 / tiles {
+				grey := uint16(fourGreys()[(tile*96/tiles+x)/48+y/32*2].R)
+				if extra == extraMultiplied {
+					grey = grey * 128 / 255
+				}
+				if light == 0 {
+					grey = 255 - grey
+				}
+				for i, v := range []uint16{grey, 128} {
+					stored := v * 257 >> (16 - bits)
+					if differences {
+						stored, last[i] = stored-last[i], stored
+					}
+					if bits == 16 {
+						pixels = order.AppendUint16(pixels, stored)
+					} else {
+						pixels = append(pixels, byte(stored))
+					}
+				}
+			}
+		}
+		parts = append(parts, deflated(t, pixels))
+	}
+	return parts
+}
+
+// TestTIFFGreyAlphaOfFFmpeg has another program write the file.
+func TestTIFFGreyAlphaOfFFmpeg(t *testing.T) {
+	t.Parallel()
+	for _, format := range []string{"ya8", "ya16le"} {
+		for _, coded := range []string{"raw", "packbits", "lzw", "deflate"} {
+			path := filepath.Join(t.TempDir(), "x.tiff")
+			ffmpeg(t, "-f", "lavfi", "-i", "color=c=black@0.5:s=96x64,format=rgba", "-frames:v", "1", "-pix_fmt", format, "-compression_algo", coded, path)
+			file := read(t, path)
+			if firstPage(file).short(338, 0) == 0 {
+				t.Fatal("no ExtraSamples")
+			}
+			_, frames, err := decodeTest(t, file, preprocess.TIFF, preprocess.DefaultLimits())
+			if err != nil {
+				t.Fatalf("%s, %s: %v", format, coded, err)
+			}
+			frames[0].expect(t, all(128, 128, 128), 3)
+		}
+	}
+}
+
+// TestTIFFFewBits: greys and palettes of 2 and 4 bits, as scanners and fax programs
+// write, were refused.
+func TestTIFFFewBits(t *testing.T) {
+	t.Parallel()
+	for _, bits := range []int{2, 4} {
+		for light, want := range []quadrants{fourGreys(), fourGreys(), 3: drawnColors()} {
+			for _, tiles := range []int{1, 2} {
+				for _, eightBits := range []bool{false, true} {
+					if light == 2 || light < 3 && eightBits {
+						continue
+					}
+					tags := []tiffTag{{258, []uint16{uint16(bits)}}, {259, []uint16{8}}, {262, []uint16{uint16(light)}}, {277, []uint16{1}}}
+					if light == 3 {
+						tags = append(tags, tiffTag{320, colourMap(bits, eightBits)})
+					}
+					file := packedFile(binary.LittleEndian, fewBits(t, bits, light, tiles), tags...)
+					_, frames, err := decodeTest(t, file, preprocess.TIFF, preprocess.DefaultLimits())
+					if err != nil {
+						t.Fatalf("%d bits, light %d: %v", bits, light, err)
+					}
+					t.Run(fmt.Sprintf("%d bits, light %d, %d tiles", bits, light, tiles), func(t *testing.T) { frames[0].expect(t, want, 3) })
+				}
+			}
+		}
+	}
+}
+
+// fewBits are the pixels of fourGreys, or of the palette's first four colours.
+func fewBits(t testing.TB, bits, light, tiles int) [][]byte {
+	t.Helper()
+	var parts [][]byte
+	for tile := range tiles {
+		var pixels []byte
+		for y := range 64 {
+			for x := range 96 / tiles {
+				quarter := (tile*96/tiles+x)/48 + y/32*2
+				level := quarter
+				if light < 3 {
+					level = quarter * (1<<bits - 1) / 3
+				}
+				if light == 0 {
+					level = 1<<bits - 1 - level
+				}
+				at := x * bits
+				if at%8 == 0 {
+					pixels = append(pixels, 0)
+				}
+				pixels[len(pixels)-1] |= byte(level << (8 - bits - at%8))
+			}
+		}
+		parts = append(parts, deflated(t, pixels))
+	}
+	return parts
+}
+
+// colourMap begins with the drawn colours. Some programs write 8 bits in the place of 16.
+func colourMap(bits int, eightBits bool) []uint16 {
+	values := make([]uint16, 3<<bits)
+	for i, c := range drawnColors() {
+		for j, v := range []byte{c.R, c.G, c.B} {
+			if values[j<<bits+i] = uint16(v) * 257; eightBits {
+				values[j<<bits+i] = uint16(v)
+			}
+		}
+	}
+	return values
+}
+
+// FuzzPackedTIFF holds that no table of a page leads outside of the file or of a row.
+func FuzzPackedTIFF(f *testing.F) {
+	f.Add(packedFile(binary.LittleEndian, greyAlpha(f, binary.LittleEndian, 16, 1, 0, 2, true), tiffTag{258, []uint16{16, 16}},
+		tiffTag{259, []uint16{8}}, tiffTag{262, []uint16{0}}, tiffTag{277, []uint16{2}}, tiffTag{317, []uint16{2}}, tiffTag{338, []uint16{1}}))
+	f.Add(packedFile(binary.BigEndian, fewBits(f, 4, 3, 1), tiffTag{258, []uint16{4}}, tiffTag{259, []uint16{8}}, tiffTag{262, []uint16{3}},
+		tiffTag{277, []uint16{1}}, tiffTag{320, colourMap(4, true)}))
+	f.Fuzz(func(_ *testing.T, data []byte) {
+		data = bytes.Clone(data)
+		page := firstPage(data)
+		k, ok := page.packed()
+		if !ok || page.number(256)*page.number(257) > 1<<16 {
+			return
+		}
+		if mat, err := k.decode(); err == nil {
+			closeMat(&mat)
+		}
+	})
+}

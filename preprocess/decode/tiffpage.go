@@ -1,0 +1,120 @@
+//go:build gocv_specific_modules
+
+package decode
+
+import (
+	"encoding/binary"
+	"slices"
+)
+
+// tiffPage is a directory of a TIFF file.
+type tiffPage struct {
+	data    []byte // the whole file
+	order   binary.ByteOrder
+	entries [][]byte // of 12 bytes: tag, type, count, and value or where it is
+}
+
+// firstPage finds the first directory, or what there is of it.
+func firstPage(data []byte) tiffPage {
+	page := tiffPage{data: data, order: binary.LittleEndian}
+	if len(data) < 8 {
+		return page
+	}
+	if data[0] == 'M' {
+		page.order = binary.BigEndian
+	}
+	at := int64(page.order.Uint32(data[4:]))
+	if at+2 > int64(len(data)) {
+		return page
+	}
+	rest := data[at+2:]
+	for range page.order.Uint16(data[at:]) {
+		if len(rest) < 12 {
+			break
+		}
+		page.entries, rest = append(page.entries, rest[:12]), rest[12:]
+	}
+	return page
+}
+
+// short is the first value of a tag of numbers of 16 bits, or what stands for
+// it if the file does not say. libtiff, too, takes the first of several.
+func (p tiffPage) short(tag uint16, otherwise int) int {
+	for _, e := range p.entries {
+		if p.order.Uint16(e) != tag || p.order.Uint16(e[2:]) != 3 {
+			continue
+		}
+		if p.order.Uint32(e[4:]) <= 2 {
+			return int(p.order.Uint16(e[8:]))
+		}
+		if at := int64(p.order.Uint32(e[8:])); at+2 <= int64(len(p.data)) {
+			return int(p.order.Uint16(p.data[at:]))
+		}
+	}
+	return otherwise
+}
+
+// shorts are the first n values of a tag of numbers of 16 bits, or nil where it has not
+// as many.
+func (p tiffPage) shorts(tag uint16, n int) []uint16 {
+	for _, e := range p.entries {
+		if p.order.Uint16(e) != tag || p.order.Uint16(e[2:]) != 3 || int64(p.order.Uint32(e[4:])) < int64(n) {
+			continue
+		}
+		from := e[8:]
+		if p.order.Uint32(e[4:]) > 2 {
+			from = p.data[min(int64(p.order.Uint32(e[8:])), int64(len(p.data))):]
+		}
+		if len(from) < 2*n {
+			return nil
+		}
+		values := make([]uint16, n)
+		for i := range values {
+			values[i] = p.order.Uint16(from[2*i:])
+		}
+		return values
+	}
+	return nil
+}
+
+// number is the value of a tag of one number of 16 or 32 bits, or 0.
+func (p tiffPage) number(tag uint16) int {
+	for _, e := range p.entries {
+		switch {
+		case p.order.Uint16(e) != tag:
+		case p.order.Uint16(e[2:]) == 3:
+			return int(p.order.Uint16(e[8:]))
+		case p.order.Uint16(e[2:]) == 4:
+			return int(p.order.Uint32(e[8:]))
+		}
+	}
+	return 0
+}
+
+// set makes a number the only value of a tag, where the page has it.
+func (p tiffPage) set(tag uint16, value int) {
+	for _, e := range p.entries {
+		if p.order.Uint16(e) != tag {
+			continue
+		}
+		p.order.PutUint32(e[4:], 1)
+		if value < 1<<16 {
+			p.order.PutUint16(e[2:], 3)
+			p.order.PutUint16(e[8:], uint16(value)) //nolint:gosec // as compared
+		} else {
+			p.order.PutUint16(e[2:], 4)
+			p.order.PutUint32(e[8:], uint32(value)) //nolint:gosec // of a width, which has 32 bits
+		}
+	}
+}
+
+// keep makes nothing of all tags but those, by giving them the number of one that nobody
+// knows: their order does not matter to libtiff.
+func (p tiffPage) keep(tags []uint16) {
+	const unknown = 65000
+	for _, e := range p.entries {
+		if !slices.Contains(tags, p.order.Uint16(e)) {
+			p.order.PutUint16(e, unknown)
+		}
+	}
+}
