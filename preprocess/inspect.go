@@ -54,7 +54,7 @@ func recognise(f io.ReaderAt) (Format, error) {
 		return "", fmt.Errorf("read the file: %w", err)
 	}
 	format, _ := Sniff(head[:n])
-	if behind := id3Size(head[:n]); format == MP3 && behind >= int64(n) {
+	if behind := ID3Size(head[:n]); format == MP3 && behind > 0 {
 		n, err = f.ReadAt(head, behind)
 		if err != nil && !errors.Is(err, io.EOF) {
 			return "", fmt.Errorf("read the file: %w", err)

@@ -53,6 +53,7 @@ func known() map[string]struct {
 		"WAV, big-endian": {"RIFX\x00\x00\x00\x24WAVEfmt ", preprocess.WAV},
 		"WAV, 64 bits":    {"RF64\xff\xff\xff\xffWAVEds64", preprocess.WAV},
 		"WAV, broadcast":  {"BW64\xff\xff\xff\xffWAVEds64", preprocess.WAV}, // was not known, but decoded
+		"WAV with a tag":  {"ID3\x04\x00\x00\x00\x00\x00\x00RIFF\x24\x00\x00\x00WAVEfmt ", preprocess.WAV},
 		"FLAC, two tags":  {"ID3\x04\x00\x00\x00\x00\x00\x00ID3\x04\x00\x00\x00\x00\x00\x00fLaC", preprocess.FLAC},
 		"MP3":             {mp3Frame() + mp3Frame(), preprocess.MP3},
 		"MP3, one frame":  {mp3Frame()[:100], preprocess.MP3},

@@ -131,10 +131,10 @@ func quickTime(head []byte) Format {
 	return ""
 }
 
-// id3 finds out what follows a tag, which MP3, AAC and FLAC files begin with. It
+// id3 finds out what follows a tag, which MP3, AAC, FLAC and WAV files begin with. It
 // takes what is out of sight for MP3.
 func id3(head []byte) Format {
-	size := id3Size(head)
+	size := ID3Size(head)
 	switch {
 	case size == 0:
 		return ""
@@ -147,18 +147,21 @@ func id3(head []byte) Format {
 // tagged tells apart what follows a tag.
 func tagged(rest []byte) Format {
 	switch {
-	case id3Size(rest) > 0:
+	case ID3Size(rest) > 0:
 		return id3(rest)
 	case bytes.HasPrefix(rest, []byte("fLaC")):
 		return FLAC
+	case riff(rest) == WAV:
+		return WAV
 	case adts(rest):
 		return AAC
 	}
 	return MP3
 }
 
-// id3Size is the length of the tag that begins here, or 0. ID3v2.4.0, 3.1.
-func id3Size(head []byte) int64 {
+// ID3Size is the length in bytes of the ID3 tag that head begins with, or 0; ten bytes are
+// enough. ID3v2.4.0, 3.1.
+func ID3Size(head []byte) int64 {
 	if len(head) < 10 || string(head[:3]) != "ID3" || head[3] == 0xff || head[4] == 0xff ||
 		(head[6]|head[7]|head[8]|head[9])&0x80 != 0 {
 		return 0

@@ -9,6 +9,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -54,6 +55,19 @@ func TestWAVAgainstFFmpeg(t *testing.T) {
 		ffmpeg(t, "-f", "lavfi", "-i", "anoisesrc=d=1:a=0.3:r=8000:seed=7", "-ac", "1", "-c:a", codec, narrow)
 		compareSound(t, narrow, preprocess.WAV, 1)
 	}
+}
+
+// TestTaggedWAVAgainstFFmpeg: a WAV file behind an ID3 tag, which FFmpeg plays, was refused.
+func TestTaggedWAVAgainstFFmpeg(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "x.wav")
+	ffmpeg(t, "-f", "lavfi", "-i", "anoisesrc=d=1:a=0.3:r=16000:seed=7", "-ac", "1", path)
+	tag := append([]byte("ID3\x04\x00\x00\x00\x00\x27\x10"), make([]byte, 0x27<<7+0x10)...)
+	tagged := filepath.Join(t.TempDir(), "tagged.wav")
+	if err := os.WriteFile(tagged, slices.Concat(tag, read(t, path)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	compareSound(t, tagged, preprocess.WAV, 1)
 }
 
 // compareSound holds the beginning of a file against the tool's decoding to the

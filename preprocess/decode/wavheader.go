@@ -53,7 +53,8 @@ var errDamagedWAV = errors.New("damaged WAV")
 // file may be but we do not decode is a *preprocess.Error; everything else that
 // is wrong wraps errDamagedWAV.
 func parseWAV(r io.ReaderAt, size int64) (wavSound, error) {
-	w := wavWalker{r: r, size: size, pos: 12}
+	w := wavWalker{r: r, size: size}
+	w.tags()
 	if err := w.riff(); err != nil {
 		return wavSound{}, err
 	}
@@ -86,12 +87,27 @@ type wavWalker struct {
 	known     bool // the fmt chunk has been read
 }
 
-// riff checks the first twelve bytes.
+// tags moves behind the ID3 tags that some programs write before any sound. FFmpeg passes
+// over one.
+func (w *wavWalker) tags() {
+	for range wavMaxChunks {
+		var head [10]byte
+		_, err := w.r.ReadAt(head[:], w.pos)
+		length := preprocess.ID3Size(head[:])
+		if err != nil || length == 0 || length > w.size-w.pos {
+			return
+		}
+		w.pos += length
+	}
+}
+
+// riff checks the first twelve bytes and moves behind them.
 func (w *wavWalker) riff() error {
 	var head [12]byte
-	if _, err := w.r.ReadAt(head[:], 0); err != nil || w.size < 12 {
+	if _, err := w.r.ReadAt(head[:], w.pos); err != nil || w.size-w.pos < 12 {
 		return fmt.Errorf("%w: no header", errDamagedWAV)
 	}
+	w.pos += 12
 	switch id := string(head[:4]); {
 	case id == "RIFX":
 		return unsupported("The file is recognised as WAV but it is big-endian (RIFX), which is not supported; convert it to a RIFF file.")

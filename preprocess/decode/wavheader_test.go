@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -67,16 +68,20 @@ func TestParseWAVTakes(t *testing.T) {
 		"plain":           {riff("RIFF", format(1, 2, 44100, 16), zeroes(400)), wavSound{wavPCM, 2, 44100, 2, 44, 100}},
 		"odd chunk first": {riff("RIFF", riffChunk("junk", 3, []byte("abc")), format(1, 1, 8000, 8), zeroes(7)), wavSound{wavPCM, 1, 8000, 1, 56, 7}},
 		// Refused as damaged, where every player plays them.
-		"odd, unpadded":       {riff("RIFF", riffChunk("LIST", 3, []byte("abc"))[:11], format(1, 1, 8000, 8), riffChunk("LIST", 3, []byte("abc"))[:11], zeroes(7)), wavSound{wavPCM, 1, 8000, 1, 66, 7}},
-		"12 bits in 16":       {riff("RIFF", format(1, 1, 8000, 12), zeroes(8)), wavSound{wavPCM, 1, 8000, 2, 44, 4}},
-		"float":               {riff("RIFF", format(3, 1, 48000, 32), zeroes(8)), wavSound{wavFloat, 1, 48000, 4, 44, 2}},
-		"float 64":            {riff("RIFF", format(3, 1, 48000, 64), zeroes(16)), wavSound{wavFloat, 1, 48000, 8, 44, 2}},
-		"A-law":               {riff("RIFF", format(6, 1, 8000, 8), zeroes(8)), wavSound{wavALaw, 1, 8000, 1, 44, 8}},
-		"µ-law":               {riff("RIFF", format(7, 1, 8000, 8), zeroes(8)), wavSound{wavMuLaw, 1, 8000, 1, 44, 8}},
-		"extensible":          {riff("RIFF", extensible(1, 6, 48000, 24, wavGUID), zeroes(180)), wavSound{wavPCM, 6, 48000, 3, 68, 10}},
-		"extensible float":    {riff("RIFF", extensible(3, 1, 48000, 32, wavGUID), zeroes(8)), wavSound{wavFloat, 1, 48000, 4, 68, 2}},
-		"data of length 0":    {riff("RIFF", format(1, 1, 8000, 16), riffChunk("data", 0, make([]byte, 64))), wavSound{wavPCM, 1, 8000, 2, 44, 32}},
-		"data without end":    {riff("RIFF", format(1, 1, 8000, 16), riffChunk("data", 0xFFFFFFFF, make([]byte, 64))), wavSound{wavPCM, 1, 8000, 2, 44, 32}},
+		"odd, unpadded":    {riff("RIFF", riffChunk("LIST", 3, []byte("abc"))[:11], format(1, 1, 8000, 8), riffChunk("LIST", 3, []byte("abc"))[:11], zeroes(7)), wavSound{wavPCM, 1, 8000, 1, 66, 7}},
+		"12 bits in 16":    {riff("RIFF", format(1, 1, 8000, 12), zeroes(8)), wavSound{wavPCM, 1, 8000, 2, 44, 4}},
+		"float":            {riff("RIFF", format(3, 1, 48000, 32), zeroes(8)), wavSound{wavFloat, 1, 48000, 4, 44, 2}},
+		"float 64":         {riff("RIFF", format(3, 1, 48000, 64), zeroes(16)), wavSound{wavFloat, 1, 48000, 8, 44, 2}},
+		"A-law":            {riff("RIFF", format(6, 1, 8000, 8), zeroes(8)), wavSound{wavALaw, 1, 8000, 1, 44, 8}},
+		"µ-law":            {riff("RIFF", format(7, 1, 8000, 8), zeroes(8)), wavSound{wavMuLaw, 1, 8000, 1, 44, 8}},
+		"extensible":       {riff("RIFF", extensible(1, 6, 48000, 24, wavGUID), zeroes(180)), wavSound{wavPCM, 6, 48000, 3, 68, 10}},
+		"extensible float": {riff("RIFF", extensible(3, 1, 48000, 32, wavGUID), zeroes(8)), wavSound{wavFloat, 1, 48000, 4, 68, 2}},
+		"data of length 0": {riff("RIFF", format(1, 1, 8000, 16), riffChunk("data", 0, make([]byte, 64))), wavSound{wavPCM, 1, 8000, 2, 44, 32}},
+		"data without end": {riff("RIFF", format(1, 1, 8000, 16), riffChunk("data", 0xFFFFFFFF, make([]byte, 64))), wavSound{wavPCM, 1, 8000, 2, 44, 32}},
+		"behind two tags": {
+			slices.Concat([]byte("ID3\x04\x00\x00\x00\x00\x00\x02xxID3\x03\x00\x00\x00\x00\x00\x00"), riff("RIFF", format(1, 1, 8000, 16), zeroes(8))),
+			wavSound{wavPCM, 1, 8000, 2, 66, 4},
+		},
 		"cut off":             {riff("RIFF", format(1, 1, 8000, 16), riffChunk("data", 9000, make([]byte, 64))), wavSound{wavPCM, 1, 8000, 2, 44, 32}},
 		"half a sample":       {riff("RIFF", format(1, 2, 8000, 16), zeroes(66)), wavSound{wavPCM, 2, 8000, 2, 44, 16}},
 		"more after data":     {riff("RIFF", format(1, 1, 8000, 16), zeroes(64), riffChunk("LIST", 0x7FFFFFFF, nil)), wavSound{wavPCM, 1, 8000, 2, 44, 32}},
@@ -161,6 +166,7 @@ func FuzzWAV(f *testing.F) {
 	f.Add(riff("BW64", format(1, 1, 8000, 16), riffChunk("data", 0xFFFFFFFF, make([]byte, 64))))
 	f.Add(riff("RIFF", format(1, 1, 8000, 16), riffChunk("data", 0, nil), riffChunk("LIST", 9, []byte("INFOISFTx"))))
 	f.Add(riff("RIFX", format(1, 1, 8000, 16), zeroes(8)))
+	f.Add(append([]byte("ID3\x04\x00\x00\x00\x00\x00\x02xx"), riff("RIFF", format(1, 1, 8000, 16), zeroes(8))...))
 	f.Fuzz(func(t *testing.T, file []byte) {
 		s, err := parseWAV(bytes.NewReader(file), int64(len(file)))
 		if err != nil {
