@@ -95,61 +95,62 @@ func TestTIFFGreyAlpha(t *testing.T) {
 		v := byte((int(want[i].R)*128 + 255*127) / 255)
 		want[i] = color.NRGBA{v, v, v, 255}
 	}
-	for _, order := range []binary.AppendByteOrder{binary.LittleEndian, binary.BigEndian} {
-		for _, bits := range []uint16{8, 16} {
-			for _, extra := range []uint16{extraMultiplied, extraStraight} {
-				for _, light := range []uint16{0, 1} {
-					for _, tiles := range []int{1, 2} {
-						for _, predictor := range []uint16{1, 2} {
-							name := fmt.Sprintf("%v, %d bits, extra %d, light %d, %d tiles, predictor %d", order, bits, extra, light, tiles, predictor)
-							file := packedFile(order, greyAlpha(t, order, bits, extra, light, tiles, predictor == 2),
-								tiffTag{258, []uint16{bits, bits}}, tiffTag{259, []uint16{8}}, tiffTag{262, []uint16{light}},
-								tiffTag{277, []uint16{2}}, tiffTag{317, []uint16{predictor}}, tiffTag{338, []uint16{extra}})
-							_, frames, err := decodeTest(t, file, preprocess.TIFF, preprocess.DefaultLimits())
-							if err != nil {
-								t.Fatalf("%s: %v", name, err)
-							}
-							t.Run(name, func(t *testing.T) { frames[0].expect(t, want, 3) })
-						}
-					}
-				}
-			}
+	for i := range 1 << 6 {
+		k := greyAlphaKind{
+			[]binary.AppendByteOrder{binary.LittleEndian, binary.BigEndian}[i&1], []uint16{8, 16}[i>>1&1],
+			[]uint16{extraMultiplied, extraStraight}[i>>2&1], uint16(i >> 3 & 1), 1 + i>>4&1, 1 + i>>5&1,
 		}
+		_, frames, err := decodeTest(t, k.file(t), preprocess.TIFF, preprocess.DefaultLimits())
+		if err != nil {
+			t.Fatalf("%+v: %v", k, err)
+		}
+		t.Run(fmt.Sprintf("%+v", k), func(t *testing.T) { frames[0].expect(t, want, 3) })
 	}
 }
 
-// greyAlpha are the pixels of fourGreys, half transparent.
-func greyAlpha(t testing.TB, order binary.AppendByteOrder, bits, extra, light uint16, tiles int, differences bool) [][]byte {
+// greyAlphaKind is a way to store fourGreys, half transparent.
+type greyAlphaKind struct {
+	order              binary.AppendByteOrder
+	bits, extra, light uint16
+	tiles, predictor   int
+}
+
+func (k greyAlphaKind) file(t testing.TB) []byte {
 	t.Helper()
 	var parts [][]byte
-	for tile := range tiles {
-		var pixels []byte
-		for y := range 64 {
-			var last [2]uint16
-			for x := range 96 / tiles {
-				grey := uint16(fourGreys()[(tile*96/tiles+x)/48+y/32*2].R)
-				if extra == extraMultiplied {
-					grey = grey * 128 / 255
+	for tile := range k.tiles {
+		parts = append(parts, deflated(t, k.pixels(tile)))
+	}
+	return packedFile(k.order, parts, tiffTag{258, []uint16{k.bits, k.bits}}, tiffTag{259, []uint16{8}}, tiffTag{262, []uint16{k.light}},
+		tiffTag{277, []uint16{2}}, tiffTag{317, []uint16{uint16(k.predictor)}}, tiffTag{338, []uint16{k.extra}})
+}
+
+// pixels are those of a tile.
+func (k greyAlphaKind) pixels(tile int) (pixels []byte) {
+	for y := range 64 {
+		var last [2]uint16
+		for x := range 96 / k.tiles {
+			grey := uint16(fourGreys()[(tile*96/k.tiles+x)/48+y/32*2].R)
+			if k.extra == extraMultiplied {
+				grey = grey * 128 / 255
+			}
+			if k.light == 0 {
+				grey = 255 - grey
+			}
+			for i, v := range []uint16{grey, 128} {
+				stored := v * 257 >> (16 - k.bits)
+				if k.predictor == 2 {
+					stored, last[i] = stored-last[i], stored
 				}
-				if light == 0 {
-					grey = 255 - grey
-				}
-				for i, v := range []uint16{grey, 128} {
-					stored := v * 257 >> (16 - bits)
-					if differences {
-						stored, last[i] = stored-last[i], stored
-					}
-					if bits == 16 {
-						pixels = order.AppendUint16(pixels, stored)
-					} else {
-						pixels = append(pixels, byte(stored))
-					}
+				if k.bits == 16 {
+					pixels = k.order.AppendUint16(pixels, stored)
+				} else {
+					pixels = append(pixels, byte(stored))
 				}
 			}
 		}
-		parts = append(parts, deflated(t, pixels))
 	}
-	return parts
+	return pixels
 }
 
 // TestTIFFGreyAlphaOfFFmpeg has another program write the file.
@@ -176,25 +177,26 @@ func TestTIFFGreyAlphaOfFFmpeg(t *testing.T) {
 // write, were refused.
 func TestTIFFFewBits(t *testing.T) {
 	t.Parallel()
-	for _, bits := range []int{2, 4} {
-		for light, want := range []quadrants{fourGreys(), fourGreys(), 3: drawnColors()} {
-			for _, tiles := range []int{1, 2} {
-				for _, eightBits := range []bool{false, true} {
-					if light == 2 || light < 3 && eightBits {
-						continue
-					}
-					tags := []tiffTag{{258, []uint16{uint16(bits)}}, {259, []uint16{8}}, {262, []uint16{uint16(light)}}, {277, []uint16{1}}}
-					if light == 3 {
-						tags = append(tags, tiffTag{320, colourMap(bits, eightBits)})
-					}
-					file := packedFile(binary.LittleEndian, fewBits(t, bits, light, tiles), tags...)
-					_, frames, err := decodeTest(t, file, preprocess.TIFF, preprocess.DefaultLimits())
-					if err != nil {
-						t.Fatalf("%d bits, light %d: %v", bits, light, err)
-					}
-					t.Run(fmt.Sprintf("%d bits, light %d, %d tiles", bits, light, tiles), func(t *testing.T) { frames[0].expect(t, want, 3) })
-				}
+	for name, tc := range map[string]struct {
+		light  int
+		bytes  bool // of the palette
+		wanted quadrants
+	}{
+		"white is zero": {0, false, fourGreys()}, "black is zero": {1, false, fourGreys()},
+		"palette": {3, false, drawnColors()}, "palette of bytes": {3, true, drawnColors()},
+	} {
+		for i := range 1 << 2 {
+			bits, tiles := 2+2*(i&1), 1+i>>1
+			tags := []tiffTag{{258, []uint16{uint16(bits)}}, {259, []uint16{8}}, {262, []uint16{uint16(tc.light)}}, {277, []uint16{1}}}
+			if tc.light == 3 {
+				tags = append(tags, tiffTag{320, colourMap(bits, tc.bytes)})
 			}
+			file := packedFile(binary.LittleEndian, fewBits(t, bits, tc.light, tiles), tags...)
+			_, frames, err := decodeTest(t, file, preprocess.TIFF, preprocess.DefaultLimits())
+			if err != nil {
+				t.Fatalf("%s, %d bits, %d tiles: %v", name, bits, tiles, err)
+			}
+			t.Run(fmt.Sprintf("%s, %d bits, %d tiles", name, bits, tiles), func(t *testing.T) { frames[0].expect(t, tc.wanted, 3) })
 		}
 	}
 }
@@ -242,8 +244,7 @@ func colourMap(bits int, eightBits bool) []uint16 {
 
 // FuzzPackedTIFF holds that no table of a page leads outside of the file or of a row.
 func FuzzPackedTIFF(f *testing.F) {
-	f.Add(packedFile(binary.LittleEndian, greyAlpha(f, binary.LittleEndian, 16, 1, 0, 2, true), tiffTag{258, []uint16{16, 16}},
-		tiffTag{259, []uint16{8}}, tiffTag{262, []uint16{0}}, tiffTag{277, []uint16{2}}, tiffTag{317, []uint16{2}}, tiffTag{338, []uint16{1}}))
+	f.Add(greyAlphaKind{binary.LittleEndian, 16, extraMultiplied, 0, 2, 2}.file(f))
 	f.Add(packedFile(binary.BigEndian, fewBits(f, 4, 3, 1), tiffTag{258, []uint16{4}}, tiffTag{259, []uint16{8}}, tiffTag{262, []uint16{3}},
 		tiffTag{277, []uint16{1}}, tiffTag{320, colourMap(4, true)}))
 	f.Fuzz(func(_ *testing.T, data []byte) {
