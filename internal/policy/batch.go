@@ -16,9 +16,12 @@ import (
 // processors and whose many short tasks would otherwise empty the caches of the long
 // ones. It needs no privilege; the error says what a container forbids. See
 // sched(7). It is safe for concurrent use.
-func Batch() error {
+func Batch() error { return each(batchThread) }
+
+// each has set change every thread until there is none left to change.
+func each(set func(id int) (changed bool, err error)) error {
 	for range passes {
-		changed, err := batchThreads()
+		changed, err := pass(set)
 		if err != nil || !changed {
 			return err
 		}
@@ -29,9 +32,9 @@ func Batch() error {
 // passes are more than it takes to meet the threads that were started on the way.
 const passes = 32
 
-// batchThreads goes through the threads once: one that has not been changed yet may
+// pass goes through the threads once: one that has not been changed yet may
 // have started another meanwhile.
-func batchThreads() (changed bool, err error) {
+func pass(set func(id int) (changed bool, err error)) (changed bool, err error) {
 	threads, err := os.ReadDir("/proc/self/task")
 	if err != nil {
 		return false, fmt.Errorf("list the threads: %w", err)
@@ -41,7 +44,7 @@ func batchThreads() (changed bool, err error) {
 		if err != nil {
 			return false, fmt.Errorf("list the threads: %w", err)
 		}
-		one, err := batchThread(id)
+		one, err := set(id)
 		if err != nil && !errors.Is(err, unix.ESRCH) { // it has ended
 			return false, fmt.Errorf("set the scheduling policy of a thread: %w", err)
 		}
