@@ -18,9 +18,6 @@ func (s *Scheduler) loop(id int, e Executor) {
 	if s.opts.LockThreads {
 		runtime.LockOSThread() // for good: the thread ends with the goroutine
 	}
-	if s.opts.OnThread != nil {
-		s.opts.OnThread()
-	}
 	batch := make([]row, 0, 64)
 	for began := s.opts.Now(); ; {
 		q, rows := s.take(id, began, batch[:0])

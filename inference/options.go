@@ -17,11 +17,8 @@ type SchedulerOptions struct {
 	// interactive ones. Then they take turns with them: nothing starves.
 	BackgroundDelay time.Duration
 	// LockThreads keeps each executor on a thread of its own, to which NVIDIA's
-	// libraries tie what they set up, and the kernel how it is treated.
+	// libraries tie what they set up. On a CPU it costs some microseconds a batch.
 	LockThreads bool
-	// OnThread is called on each executor's thread before it runs anything, which needs
-	// LockThreads; it may be nil.
-	OnThread func()
 	// Now is the clock.
 	Now func() time.Time
 	// Observer may be nil.

@@ -77,7 +77,7 @@ func newRig(b *testing.B, model *models.Model, sessions int) *rig {
 	if r.on != ort.CPU {
 		return r
 	}
-	if err := errors.Join(policy.Prompt(), policy.HugePages()); err != nil {
+	if err := errors.Join(policy.Batch(), policy.HugePages()); err != nil {
 		b.Log(err)
 	}
 	return r
@@ -161,10 +161,7 @@ func (r *rig) schedule(b *testing.B) {
 		executors = append(executors, inference.Executor{r.model: counted{s, &r.runs, &r.rows}})
 	}
 	opts := inference.DefaultSchedulerOptions()
-	opts.LockThreads = true
-	if r.on == ort.CPU {
-		opts.OnThread = func() { _ = policy.Compute() } // as the service has it; Prompt says what is forbidden
-	}
+	opts.LockThreads = r.on != ort.CPU
 	var err error
 	if r.scheduler, err = inference.NewScheduler(opts, executors); err != nil {
 		b.Fatal(err)

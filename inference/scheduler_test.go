@@ -361,9 +361,9 @@ func (r threadRunner) Run(n int) ([]float32, error) {
 func TestExecutorsKeepTheirThreads(t *testing.T) {
 	t.Parallel()
 	const batches = 200
-	r := threadRunner{meanRunner{{F32: make([]float32, 1)}}, make(chan int, 1+batches)}
+	r := threadRunner{meanRunner{{F32: make([]float32, 1)}}, make(chan int, batches)}
 	opts := DefaultSchedulerOptions()
-	opts.LockThreads, opts.OnThread = true, func() { r.threads <- syscall.Gettid() } // the same, and before
+	opts.LockThreads = true
 	s, err := NewScheduler(opts, []Executor{{"m": r}})
 	if err != nil {
 		t.Fatal(err)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"runtime"
 	"sync"
 
 	ort "github.com/yalue/onnxruntime_go"
@@ -197,10 +196,6 @@ func (e *Environment) several(model *models.Model, maxBatch, n int, opts Options
 	for i := range n {
 		places <- struct{}{}
 		all.Go(func() {
-			if e.provider == CPU && opts.OnThread != nil {
-				runtime.LockOSThread() // for good: the thread ends with the goroutine
-				opts.OnThread()
-			}
 			made[i], errs[i] = e.one(model, maxBatch, opts.Devices[i%len(opts.Devices)], opts)
 			<-places
 		})

@@ -33,7 +33,6 @@ type Options struct {
 	Devices        []int    // ids of the GPUs; none: the first
 	GPUMemoryLimit int64    // bytes of a GPU's memory for all sessions of a model there; 0: no limit
 	EngineCache    string   // folder in which TensorRT keeps what it has built; empty: it builds at every start
-	OnThread       func()   // on a CPU called on the thread that makes a session, which starts those that it computes with; may be nil
 	Logger         *slog.Logger
 }
 

@@ -16,12 +16,9 @@ import (
 // processors and whose many short tasks would otherwise empty the caches of the long
 // ones. It needs no privilege; the error says what a container forbids. See
 // sched(7). It is safe for concurrent use.
-func Batch() error { return each(batchThread) }
-
-// each has set change every thread until there is none left to change.
-func each(set func(id int) (changed bool, err error)) error {
+func Batch() error {
 	for range passes {
-		changed, err := pass(set)
+		changed, err := batchThreads()
 		if err != nil || !changed {
 			return err
 		}
@@ -32,9 +29,9 @@ func each(set func(id int) (changed bool, err error)) error {
 // passes are more than it takes to meet the threads that were started on the way.
 const passes = 32
 
-// pass goes through the threads once: one that has not been changed yet may
+// batchThreads goes through the threads once: one that has not been changed yet may
 // have started another meanwhile.
-func pass(set func(id int) (changed bool, err error)) (changed bool, err error) {
+func batchThreads() (changed bool, err error) {
 	threads, err := os.ReadDir("/proc/self/task")
 	if err != nil {
 		return false, fmt.Errorf("list the threads: %w", err)
@@ -44,7 +41,7 @@ func pass(set func(id int) (changed bool, err error)) (changed bool, err error) 
 		if err != nil {
 			return false, fmt.Errorf("list the threads: %w", err)
 		}
-		one, err := set(id)
+		one, err := batchThread(id)
 		if err != nil && !errors.Is(err, unix.ESRCH) { // it has ended
 			return false, fmt.Errorf("set the scheduling policy of a thread: %w", err)
 		}
