@@ -5,9 +5,6 @@ import (
 	"context"
 	"io"
 	"net"
-	"net/url"
-	"path/filepath"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -28,7 +25,7 @@ func TestAPlaceWhoseCommitIsLate(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			between := &network{deliver: make(chan struct{}), delivered: make(chan struct{})}
-			l := open(t, between.before(t, postgrestest.Database(t)), at("2026-01-15T12:00:00Z"))
+			l := open(t, postgrestest.Between(t, postgrestest.Database(t), between.relay), at("2026-01-15T12:00:00Z"))
 			a := join(t, l, "ann", "free")
 			id := NewDetectionID()
 			between.cuts.Store(true)
@@ -59,42 +56,10 @@ type network struct {
 	delivered chan struct{}
 }
 
-// before puts it in front of the database of an address, and returns its own.
-func (n *network) before(t *testing.T, address string) string {
-	t.Helper()
-	u, err := url.Parse(address)
-	require.NoError(t, err)
-	query := u.Query()
-	real := filepath.Join(query.Get("host"), ".s.PGSQL."+query.Get("port"))
-	dir := t.TempDir()
-	l, err := net.Listen("unix", filepath.Join(dir, ".s.PGSQL.5432"))
-	require.NoError(t, err)
-	var group sync.WaitGroup
-	t.Cleanup(func() { _ = l.Close(); group.Wait() })
-	group.Go(func() {
-		for {
-			client, err := l.Accept()
-			if err != nil {
-				return
-			}
-			server, err := net.Dial("unix", real)
-			if !assert.NoError(t, err) {
-				return
-			}
-			answered := make(chan struct{})
-			group.Go(func() { n.relay(client, server, answered) })
-			group.Go(func() { _, _ = io.Copy(client, server); _ = client.Close(); close(answered) })
-		}
-	})
-	query.Set("host", dir)
-	query.Set("port", "5432")
-	u.RawQuery = query.Encode()
-	return u.String()
-}
-
-// relay passes on what a client says, until answered: nothing is taken any more.
-func (n *network) relay(client, server net.Conn, answered <-chan struct{}) {
-	defer func() { _ = server.Close() }()
+// relay passes on what both say, but for the commit that it cuts off.
+func (n *network) relay(client, server net.Conn) {
+	answered := make(chan struct{})
+	go func() { _, _ = io.Copy(client, server); _ = client.Close(); close(answered) }()
 	places := false // are reserved in its transaction
 	for buffer := make([]byte, 1<<16); ; {
 		read, err := client.Read(buffer)

@@ -6,9 +6,6 @@ import (
 	"encoding/binary"
 	"io"
 	"net"
-	"net/url"
-	"path/filepath"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -19,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"deepfaked/internal/account"
+	"deepfaked/internal/postgrestest"
 )
 
 // Accepting is begun, checked, done and committed in two ways to PostgreSQL and
@@ -92,37 +90,13 @@ func TestOthersAreToldOfJobs(t *testing.T) {
 	assert.Contains(t, notice.Payload, river.QueueDefault)
 }
 
-// counting puts a server in front of the database of an address that counts how
-// often that one has told a client that it is ready.
+// counting counts how often the database of an address has told a client that it is ready.
 func counting(t *testing.T, address string, ready *atomic.Int64) string {
 	t.Helper()
-	u, err := url.Parse(address)
-	require.NoError(t, err)
-	query := u.Query()
-	real := filepath.Join(query.Get("host"), ".s.PGSQL."+query.Get("port"))
-	dir := t.TempDir()
-	l, err := net.Listen("unix", filepath.Join(dir, ".s.PGSQL.5432"))
-	require.NoError(t, err)
-	var group sync.WaitGroup
-	t.Cleanup(func() { _ = l.Close(); group.Wait() })
-	group.Go(func() {
-		for {
-			client, err := l.Accept()
-			if err != nil {
-				return
-			}
-			server, err := net.Dial("unix", real)
-			if !assert.NoError(t, err) {
-				return
-			}
-			group.Go(func() { _, _ = io.Copy(server, client); _ = server.Close() })
-			group.Go(func() { relay(client, server, ready); _ = client.Close() })
-		}
+	return postgrestest.Between(t, address, func(client, server net.Conn) {
+		go func() { _, _ = io.Copy(server, client); _ = server.Close() }()
+		relay(client, server, ready)
 	})
-	query.Set("host", dir)
-	query.Set("port", "5432")
-	u.RawQuery = query.Encode()
-	return u.String()
 }
 
 // relay passes a server's messages on: a letter, and the length of the rest.
