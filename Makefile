@@ -70,7 +70,7 @@ image-check: ## build the container image and judge a picture in it; as root, wi
 benchmark: build ## measure the service on this machine and write docs/benchmarks.md; seven minutes, ARGS=--quick two, ARGS="--provider cuda --clients 2" on a GPU
 	scripts/benchmark $(ARGS)
 
-benchmark-peers: build ## measure it beside nine other servers and write docs/benchmarks-peers.md: 40 minutes; ARGS=--quick
+benchmark-peers: build ## measure it beside nine other servers and write docs/benchmarks-peers.md: 40 minutes; ARGS=--quick, ARGS="--provider cuda" on a GPU
 	scripts/benchmark-peers $(ARGS)
 
 setup: ## install what building and running need

@@ -1,6 +1,7 @@
 """Measures the service beside other servers around the same models.
 
-Run it by scripts/benchmark-peers. It writes docs/benchmarks-peers.md and .json.
+Run it by scripts/benchmark-peers. It writes docs/benchmarks-peers.md and .json, or
+benchmarks-peers-gpu.
 """
 
 import argparse
@@ -11,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
 from . import load, machine, media, paper
@@ -21,13 +23,30 @@ OURS = "deepfaked"
 ASKED = ("--post", "/v1/detect")
 MODELS = install.REPOSITORY / "models" / "builtin"
 LOADS = (("half", 0.5), ("high", 0.8), ("twice", 2.0))  # and their share of the server's own capacity
-AGREE = 1e-3  # of probabilities
 START, END, OVERHEAD = 10.0, 1.0, 0.9  # seconds that a server and a load take besides, late answers included
 TRIAL = 2.0  # seconds for each layout that is tried
 SETTLED = 8.0  # seconds for the capacity that the same load is a share of: over 2 it came out a fifth below what the rounds then measured of pictures
 ROUNDS, MINUTES = 3, 48
 QUICK = 1.6  # seconds of each load
 SHORTEST = 1.0
+
+
+@dataclass(frozen=True)
+class Given:
+    """What all peers are given where models run on a provider."""
+
+    batch: int  # files of one batch at most
+    queue: int  # files that wait at most, where that can be bounded
+    rows: dict  # of a run at most, by the model's task; empty where those that cost least are measured
+    clients: int  # so many times those of a closed loop
+    agree: float  # how far probabilities may be apart
+    settle: float  # seconds of load before anything is measured
+
+
+GIVEN = {
+    "cpu": Given(batch=4, queue=64, rows={}, clients=1, agree=1e-3, settle=0),
+    "cuda": Given(batch=16, queue=256, rows={"image-synthesis": 32, "face-detection": 16, "speech-synthesis": 32}, clients=2, agree=1e-2, settle=5),  # in TF32, whose algorithms differ with the size of a batch
+}
 
 
 def options():
@@ -37,6 +56,8 @@ def options():
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     parser.add_argument("--peer", action="append", choices=[p.name for p in roster.PEERS], help="only this one; may be repeated")
     parser.add_argument("--workload", action="append", choices=media.SHORT, help="only this one; may be repeated")
+    parser.add_argument("--provider", choices=sorted(GIVEN), default="cpu", help="where models run; what was measured on a GPU is written to benchmarks-peers-gpu.md")
+    parser.add_argument("--media", type=Path, metavar="FOLDER", help="what scripts/benchmark --draw left there, for a machine without ffmpeg and espeak-ng")
     parser.add_argument("--out", type=Path, default=Path("docs"), help="folder of the document")
     return parser.parse_args()
 
@@ -45,9 +66,11 @@ def say(*words):
     print("benchmark-peers:", *words, file=sys.stderr, flush=True)
 
 
-def layouts():
-    """How processes and threads may share the cores: a process for each, or as deepfaked does."""
+def layouts(provider):
+    """How processes and threads may share the cores: a process for each, or as deepfaked does. On a GPU the threads of a process have next to nothing to do."""
     cores = machine.cores()
+    if provider != "cpu":
+        return [(max(1, cores // share), 1) for share in (4, 2)]
     sessions = max(1, cores // 4)
     return list(dict.fromkeys([(cores, 1), (sessions, cores // sessions)]))
 
@@ -55,29 +78,32 @@ def layouts():
 class Running(Process):
     """A peer that answers."""
 
-    def __init__(self, peer, folder, layout, rows, box, first):
+    def __init__(self, peer, folder, layout, comparison):
         port = free_port()
         workers, threads = layout
+        given, box = comparison.given, comparison.box
         environment = {
             "PEER_PORT": str(port), "PEER_WORKERS": str(workers), "PEER_THREADS": str(threads), "PEER_PATIENCE": f"{load.SLO:g}",
-            "PEER_ROWS": json.dumps(rows),
+            "PEER_PROVIDER": comparison.provider, "PEER_BATCH": str(given.batch), "PEER_QUEUE": str(given.queue), "PEER_ROWS": json.dumps(comparison.rows),
             "PEER_MODELS": str(MODELS), "PEER_MODULES": str(folder),
             # Nothing of theirs is reported to anybody or left behind.
             "BENTOML_DO_NOT_TRACK": "True", "BENTOML_HOME": f"{box}/bentoml", "RAY_USAGE_STATS_ENABLED": "0", "RAY_TMPDIR": f"{box}/ray",
             "ORT_DISABLE_TELEMETRY": "1",
         }
         super().__init__(peer.command(folder, port), Path(box) / f"{peer.name}.log", environment, roster.HERE)
-        self.peer, self.first, self.url = peer, first, f"http://127.0.0.1:{port}{peer.path}"
+        self.comparison = comparison
+        self.peer, self.first, self.url = peer, comparison.files[0], f"http://127.0.0.1:{port}{peer.path}"
         self.base = f"http://127.0.0.1:{port}"
 
     def __enter__(self):
         super().__enter__()
+        self.target = load.Target(self.base, self.running.pid, ("--post", self.peer.path, "--form", self.peer.form))
         try:
             self.await_(self.answers)
+            settle(self.target, self.comparison)
         except BaseException:
             self.__exit__()
             raise
-        self.target = load.Target(self.base, self.running.pid, ("--post", self.peer.path, "--form", self.peer.form))
         return self
 
     def answers(self):
@@ -89,6 +115,22 @@ class Running(Process):
 
     def verdicts(self, files):
         return {f: speak.ask(self.url, self.peer.form, f) for f in files}
+
+
+def settle(target, c, patience=60):
+    """Loads a server that answers until it bears it, for as long as its other processes may still get their models ready.
+
+    With a GPU that takes each of them half a minute. What was measured at once was of a server that was not there yet: the
+    first answer comes from whichever process is ready first.
+    """
+    end = time.monotonic() + patience
+    while c.given.settle:
+        try:
+            load.closed(target, clients("mix", c.given), media.arguments("mix", c.media), c.given.settle)
+            return
+        except load.Failed:
+            if time.monotonic() > end:
+                raise
 
 
 def expected(service, files):
@@ -121,14 +163,14 @@ def kept_up(told):
     return told | ({} if told["answers"] >= (1 - load.LOST) * sent else {"p99": None})
 
 
-def clients(workload):
+def clients(workload, given):
     """Those of a closed loop."""
-    return media.CLIENTS[workload] * machine.cores()
+    return given.clients * media.CLIENTS[workload] * machine.cores()
 
 
-def run(target, workload, files, seconds, same):
+def run(target, clients, files, seconds, same):
     """One workload on one server: its capacity, the same load as for the others, then shares of its own capacity."""
-    out = {"capacity": figures(load.closed(target, clients(workload), files, seconds))}
+    out = {"capacity": figures(load.closed(target, clients, files, seconds))}
     capacity = out["capacity"]["throughput"]
     if capacity <= 0:
         raise load.Failed("no request succeeded")
@@ -143,12 +185,13 @@ class Comparison:
     """Everything that one run of this script finds out."""
 
     def __init__(self, chosen, box):
-        self.box, self.workloads = Path(box), chosen.workload or media.SHORT
-        self.media = media.make(self.box / "media")
+        self.box, self.workloads, self.provider = Path(box), chosen.workload or media.SHORT, chosen.provider
+        self.given = GIVEN[self.provider]
+        self.media = chosen.media or media.make(self.box / "media")
         self.files = media.files(self.media)
-        self.rounds = 1 if chosen.quick else chosen.rounds
+        self.rounds, self.settled = (1, 2 * QUICK) if chosen.quick else (chosen.rounds, SETTLED)
         self.peers = [p for p in roster.PEERS if not chosen.peer or p.name in chosen.peer]
-        self.default = layouts()[0]
+        self.default = layouts(self.provider)[0]
         self.absent, self.folders, self.layouts, self.differences, self.results = {}, {}, {}, {}, {}
         self.rows = {}  # of a run, by the model's task
         self.same = {}  # requests a second, by workload
@@ -158,7 +201,7 @@ class Comparison:
         for p in self.peers:
             say("install", p.name, p.version())
             try:
-                self.folders[p.name] = install.install(p.kind)
+                self.folders[p.name] = install.install(p.kind, self.provider)
             except install.NotInstalled as e:
                 self.absent[p.name] = f"not installed: {e}"
         self._drop()
@@ -167,19 +210,22 @@ class Comparison:
         self.peers = [p for p in self.peers if p.name not in self.absent]
 
     def reference(self):
-        with Service() as service:
+        with Service(provider=self.provider) as service:
             self.settings, self.flags = service.settings, service.flags
             self.expected = expected(service, self.files)
             service.target.options = ASKED
             for w in self.workloads:
-                self.same[w] = load.SAME * load.closed(service.target, clients(w), media.arguments(w, self.media), SETTLED)["throughput"]
+                self.same[w] = load.SAME * load.closed(service.target, clients(w, self.given), media.arguments(w, self.media), self.settled)["throughput"]
         say("the same load for all:", ", ".join(f"{w} {rate:.1f}/s" for w, rate in self.same.items()))
 
     def start(self, p):
-        return Running(p, self.folders[p.name], self.layouts.get(p.name, self.default), self.rows, self.box, self.files[0])
+        return Running(p, self.folders[p.name], self.layouts.get(p.name, self.default), self)
 
     def size(self):
         """Finds the rows of a run that cost the Python peers least."""
+        if self.given.rows:
+            self.rows = self.given.rows
+            return
         python = install.root() / "base" / "bin" / "python"
         if not python.exists():
             return
@@ -198,7 +244,7 @@ class Comparison:
                 self.absent[p.name] = f"did not serve: {e}"
                 continue
             self.layouts[p.name] = max(rates, key=rates.get)
-            if self.differences[p.name] > AGREE:
+            if self.differences[p.name] > self.given.agree:
                 self.absent[p.name] = f"does other work: its confidence is {self.differences[p.name]:.2g} off"
             if len(tried) > 1:
                 say(p.name, ", ".join(f"{w} × {t} threads: {rate:.1f}/s" for (w, t), rate in rates.items()))
@@ -213,7 +259,7 @@ class Comparison:
             self.differences[p.name] = disagreement(self.expected, running.verdicts(self.files))
             if not measured:
                 return 0
-            return load.closed(running.target, clients("mix"), media.arguments("mix", self.media), TRIAL)["throughput"]
+            return load.closed(running.target, clients("mix", self.given), media.arguments("mix", self.media), TRIAL)["throughput"]
 
     def order(self, number):
         """Who comes when: forwards, backwards, from the middle."""
@@ -226,7 +272,7 @@ class Comparison:
             name = p.name if p else OURS
             say(f"round {number + 1} of {self.rounds}:", name)
             try:
-                with (self.start(p) if p else Service()) as running:
+                with (self.start(p) if p else Service(provider=self.provider)) as running:
                     target = running.target
                     if not p:
                         target.options = ASKED
@@ -234,7 +280,7 @@ class Comparison:
                         self._measure(name, w, target, seconds)
                         if p:  # what it has not refused it may still work on, which the next load would pay for
                             running.await_(running.answers)
-            except RuntimeError as e:
+            except (RuntimeError, load.Failed) as e:
                 say(f"{name}: {e}")
             # Rounds of all servers stay side by side, also where one gave nothing.
             for w in self.workloads:
@@ -244,7 +290,7 @@ class Comparison:
 
     def _measure(self, name, workload, target, seconds):
         try:
-            told = run(target, workload, media.arguments(workload, self.media), seconds, self.same[workload])
+            told = run(target, clients(workload, self.given), media.arguments(workload, self.media), seconds, self.same[workload])
         except load.Failed as e:
             told = {"error": str(e)}
             say(f"{name}, {workload}: {e}")
@@ -270,22 +316,24 @@ class Comparison:
 def main():
     chosen = options()
     end_on_signal()
-    if media.missing():
-        sys.exit(f"benchmark-peers: {' and '.join(media.missing())} missing: run scripts/setup --tests")
+    missing = [] if chosen.media else media.missing()
+    if missing:
+        sys.exit(f"benchmark-peers: {' and '.join(missing)} missing: run scripts/setup --tests")
     with tempfile.TemporaryDirectory(prefix="deepfaked-peers-") as box:
         c = Comparison(chosen, box)
         c.install()
         began, facts = time.monotonic(), machine.facts()
         c.reference()
         c.size()
-        c.prepare(layouts()[:1] if chosen.quick else layouts())
+        c.prepare(layouts(c.provider)[: 1 if chosen.quick else None])
         c.run(chosen, began)
         took = time.monotonic() - began
     chosen.out.mkdir(parents=True, exist_ok=True)
     told = paper.told(c, facts, took)
-    (chosen.out / "benchmarks-peers.json").write_text(json.dumps(told, indent=1) + "\n")
-    (chosen.out / "benchmarks-peers.md").write_text(paper.document(told))
-    say(f"wrote {chosen.out}/benchmarks-peers.md after {took / 60:.1f} minutes")
+    document = chosen.out / ("benchmarks-peers.md" if c.provider == "cpu" else "benchmarks-peers-gpu.md")
+    document.with_suffix(".json").write_text(json.dumps(told, indent=1) + "\n")
+    document.write_text(paper.document(told))
+    say(f"wrote {document} after {took / 60:.1f} minutes")
 
 
 if __name__ == "__main__":

@@ -8,15 +8,16 @@ from .text import milliseconds, table
 
 OURS = "deepfaked"
 GOOD = 0.9  # of the peak, at twice the capacity
+WHERE = {"cpu": "CPU provider", "cuda": "CUDA provider, in TF32"}
 
 
 def told(c, facts, took):
     """Everything, for the JSON."""
     return {
-        "facts": {**facts, "runtime": f"{c.settings['version']}, CPU provider", "python": machine.said("/usr/bin/python3", "--version") or machine.said("python3", "--version"),
+        "facts": {**facts, "runtime": f"{c.settings['version']}, {WHERE[c.provider]}", "python": machine.said("/usr/bin/python3", "--version") or machine.said("python3", "--version"),
                   "node": machine.said("node", "--version")},
-        "service": {**c.settings, "flags": c.flags}, "seconds": statistics.mean(c.seconds), "minutes": took / 60, "rounds": c.rounds, "same": c.same, "slo": load.SLO, "drowned": load.DROWNED, "clients": {w: media.CLIENTS[w] * machine.cores() for w in c.workloads},
-        "peers": {p.name: {"version": p.version(), "settings": p.settings, "layout": c.layouts.get(p.name) or c.default, "difference": c.differences.get(p.name)}
+        "service": {**c.settings, "flags": c.flags}, "seconds": statistics.mean(c.seconds), "minutes": took / 60, "rounds": c.rounds, "same": c.same, "slo": load.SLO, "drowned": load.DROWNED, "clients": {w: c.given.clients * media.CLIENTS[w] * machine.cores() for w in c.workloads},
+        "peers": {p.name: {"version": p.version(), "settings": p.settings.format(batch=c.given.batch, queue=c.given.queue, ongoing=2 * c.given.batch), "layout": c.layouts.get(p.name) or c.default, "difference": c.differences.get(p.name)}
                   for p in roster.PEERS if p in c.peers or p.name in c.absent},
         "rows": c.rows, "absent": c.absent, "results": c.results,
     }
@@ -95,16 +96,19 @@ def setting(name, p):
     return f"- **{name}** {p['version']}: {workers} × {threads} threads. {p['settings']}.{off}"
 
 
-def batches(rows):
+def batches(rows, provider):
     """How many rows go into a run."""
     if not rows:
         return "Rows of at most 8 go into a run."
+    if provider != "cpu":
+        return f"The Python peers put at most {max(rows.values())} rows into a run, deepfaked 64, Gin all of a request."
     told = ", ".join(f"{n} for {task}" for task, n in rows.items())
     return f"The Python peers and Fastify put as many rows into a run as take least processor time for each, which was measured beforehand ({told}); deepfaked at most 8, Gin all of a request."
 
 
 def method(d):
     s = d["service"]
+    cpu = s["provider"] == "cpu"
     return [
         f"Each server runs alone, in {d['rounds']} round{'s' if d['rounds'] > 1 else ''} of alternating order, and shares the machine with `deepfaked-bench`, the same client for all. "
         f"*Capacity* is what a closed loop gets ({', '.join(f'{n} clients for `{w}`' for w, n in d['clients'].items())}). The other loads are open loops with Poisson arrivals at 50, 80 and 200 % of the capacity that the same server had just shown in the same round, "
@@ -113,18 +117,19 @@ def method(d):
         f"at 200 % counted from {d['drowned']:g} s on, when a server that refuses nothing answers everything too late. "
         "Ratios are formed within each round: the median, from the least to the greatest; above 1× deepfaked is ahead.", "",
         "The work is the same: the same ONNX files, JPEG through libjpeg-turbo, the same tiles, face finder, windows, calibration and fusion, "
-        f"spinning and memory patterns off. {batches(d['rows'])} Every peer's verdicts are compared with deepfaked's before it is measured. The pictures show no face, so that the face model has nothing to do anywhere. "
+        f"spinning and memory patterns off. {batches(d['rows'], s['provider'])} Every peer's verdicts are compared with deepfaked's before it is measured. The pictures show no face, so that the face model has nothing to do anywhere. "
         "Peers need no key, keep no accounts, store no results and decode in their own processes; deepfaked does all that, and decodes in children.", "",
-        f"- **deepfaked**: {s['sessions']} × {s['intra_op_threads']} threads, which it chose itself; `{' '.join(s['flags'])}`, `inference.wait` and `inference.burst` of {d['slo'] / 2:g} s; no limit of a plan in the way, and 64 uploads at a time, as many as peers let wait. "
+        f"- **deepfaked**: {s['sessions']} × {s['intra_op_threads']} threads, which it chose itself; `{' '.join(s['flags'])}`, `inference.wait` and `inference.burst` of {d['slo'] / 2:g} s; no limit of a plan in the way, and 64 uploads at a time{', as many as peers let wait' if cpu else ''}. "
         "It is asked synchronously at `/v1/detect`, with a key.",
-        "- `workers` processes or instances of so many threads stand for each peer below. In a full run each takes the layout that served the mix faster before the first round: a process for each core, or the layout of deepfaked.",
+        f"- `workers` processes or instances of so many threads stand for each peer below. In a full run each takes the layout that served the mix faster before the first round: {'a process for each core, or the layout of deepfaked' if cpu else 'a process for every fourth core, or for every second'}.",
     ]
 
 
 def document(d):
-    """The text of docs/benchmarks-peers.md."""
+    """The text of docs/benchmarks-peers.md, or of benchmarks-peers-gpu.md."""
+    title, alone = ("# Beside other servers", "benchmarks.md") if d["service"]["provider"] == "cpu" else ("# Beside other servers, on a GPU", "benchmarks-gpu.md")
     parts = [
-        "# Beside other servers", "", "Written by `scripts/benchmark-peers`; do not edit. The figures of deepfaked alone: [benchmarks.md](benchmarks.md).", "",
+        title, "", f"Written by `scripts/benchmark-peers`; do not edit. The figures of deepfaked alone: [{alone}]({alone}).", "",
         machine.table(d["facts"]), "", "## Goals", "", goals(d["results"]), "",
     ]
     for workload, servers in d["results"].items():

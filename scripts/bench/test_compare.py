@@ -25,10 +25,10 @@ def a_round(capacity=100.0, half=0.010, high=0.020, goodput=95.0):
     }
 
 
-def a_comparison(results, absent=None):
+def a_comparison(results, absent=None, provider="cpu"):
     """What a run of scripts/benchmark-peers knows at its end."""
     return SimpleNamespace(
-        settings={"version": "1.31.1", "provider": "cpu", "sessions": 1, "intra_op_threads": 2}, flags=["--deadline", "1s"], rounds=2, seconds=[2.0, 2.2], workloads=["mix"],
+        provider=provider, given=compare.GIVEN[provider], settings={"version": "1.31.1", "provider": provider, "sessions": 1, "intra_op_threads": 2}, flags=["--deadline", "1s"], rounds=2, seconds=[2.0, 2.2], workloads=["mix"],
         peers=[p for p in roster.PEERS if p.name in results["mix"]], absent=absent or {}, layouts={"Gin": (1, 2)}, default=(2, 1), differences={"Gin": 1e-7}, rows={"image-synthesis": 2}, same={"mix": 80.0}, results=results,
     )
 
@@ -68,6 +68,14 @@ class Document(unittest.TestCase):
         for words in ("105.0/s (100.0/s – 110.0/s)", "2.00×", "1 × 2 threads", "2 for image-synthesis", "1e-07 off", "Gin: no request succeeded", "**Ray** 2.", "no such wheel", machine.facts()["date"]):
             self.assertIn(words, text)
 
+    def test_peers_on_a_gpu(self):
+        """What peers are given there is said: batches and queues of a processor would starve a GPU."""
+        c = a_comparison({"mix": {"deepfaked": [a_round()], "Mosec": [a_round(50)]}}, provider="cuda")
+        text = paper.document(paper.told(c, machine.facts(), 90))
+        for words in ("# Beside other servers, on a GPU", "[benchmarks-gpu.md]", "CUDA provider", "`max_batch_size` 16", "`capacity` 256", f"{8 * machine.cores()} clients for `mix`"):
+            self.assertIn(words, text)
+        self.assertNotRegex(text, r"as many as peers let wait|{[a-z]+}")
+
     def test_alone(self):
         step = {
             "load": {"arrivals": "poisson", "rate": 8.0}, "steady": False, "throughput": 7.9, "goodput": 7.5, "statuses": {"200": 80, "429": 3}, "errors": {"timeout": 1}, "unsent": 2,
@@ -99,12 +107,37 @@ class Overload(unittest.TestCase):
 
         closed = opened(None, 0, None, 1) | {"throughput": 100.0}
         with unittest.mock.patch.multiple(load, opened=opened, closed=lambda *_: closed):
-            compare.run(None, "mix", [], 3.0, 70.0)
+            compare.run(None, 8, [], 3.0, 70.0)
         seconds, warmup = asked[200.0]
         self.assertGreaterEqual(seconds - warmup, 3.0)
         # What is answered at t came at t/2.
         self.assertGreater(warmup - warmup / 2, load.SLO)
         self.assertEqual([asked[rate] for rate in (50.0, 80.0, 70.0)], [(3.0, None)] * 3)
+
+
+class Settled(unittest.TestCase):
+    """Peers on a GPU are measured once all of their processes serve.
+
+    Mosec was measured while seven of its eight still warmed up: 133 sounds a second, and "408 where 200 counts" for pictures.
+    """
+
+    def test_loaded_until_it_bears_it(self):
+        c, tries = SimpleNamespace(given=compare.GIVEN["cuda"], media="media"), []
+
+        def closed(_, __, ___, seconds):
+            tries.append(seconds)
+            if len(tries) < 3:
+                raise load.Failed("it answers 408 where 200 counts")
+
+        with unittest.mock.patch.object(load, "closed", closed):
+            compare.settle(None, c)
+            self.assertEqual(tries, [c.given.settle] * 3)
+            tries.clear()
+            with self.assertRaises(load.Failed):
+                compare.settle(None, c, patience=0)
+            tries.clear()
+            compare.settle(None, SimpleNamespace(given=compare.GIVEN["cpu"]))
+            self.assertEqual(tries, [])
 
 
 class SameLoad(unittest.TestCase):
@@ -157,8 +190,9 @@ class Peers(unittest.TestCase):
         """The Python peers have the service's ONNX Runtime, from the environment that they share."""
         version = re.search(r"ort_version=(\S+)", (install.REPOSITORY / "scripts" / "setup").read_text())[1]
         for path in (HERE / "peers" / "locks").glob("*.txt"):
-            runtime = [line for line in path.read_text().splitlines() if line.startswith("onnxruntime==")]
-            self.assertEqual(runtime, [f"onnxruntime=={version}"] if path.stem == "base" else [], path.name)
+            runtime = [line for line in path.read_text().splitlines() if line.startswith("onnxruntime")]
+            named = {"base": [f"onnxruntime=={version}"], "base-cuda": [f"onnxruntime-gpu=={version}"]}
+            self.assertEqual(runtime, named.get(path.stem, []), path.name)
 
     def test_programs(self):
         for p in roster.PEERS:

@@ -19,9 +19,9 @@ class NotInstalled(Exception):
     """A peer can't be had here; the message says why."""
 
 
-def root():
+def root(provider="cpu"):
     cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(cache) / "deepfaked" / "peers"
+    return Path(cache) / "deepfaked" / ("peers" if provider == "cpu" else f"peers-{provider}")
 
 
 def python():
@@ -43,16 +43,18 @@ def stamped(folder, *sources):
     return noted.exists() and noted.read_text() == stamp, stamp
 
 
-def environment(name):
+def environment(name, provider):
     """A virtual environment with what its lock file lists; it sees the packages of base."""
-    folder, lock = root() / name, HERE / "locks" / f"{name}.txt"
+    folder, lock = root(provider) / name, HERE / "locks" / f"{name}.txt"
+    if name == "base" and provider != "cpu":
+        lock = lock.with_stem(f"base-{provider}")
     done, stamp = stamped(folder, lock)
     if done:
         return folder
     shutil.rmtree(folder, ignore_errors=True)
     run(python(), "-m", "venv", "--without-pip", folder)
     if name != "base":
-        packages = next((root() / "base").glob("lib/python*/site-packages"))
+        packages = next((root(provider) / "base").glob("lib/python*/site-packages"))
         own = next(folder.glob("lib/python*/site-packages"))
         (own / "base.pth").write_text(f"{packages}\n")
     run(python(), "-m", "pip", "--python", folder / "bin" / "python", "install", "--no-deps", "--no-cache-dir", "--quiet",
@@ -92,11 +94,13 @@ def program():
     return folder
 
 
-def install(kind):
+def install(kind, provider="cpu"):
     """Installs one peer's environment, and first what it builds on."""
     if kind == "node":
+        if provider != "cpu":
+            raise NotInstalled("onnxruntime-node has its own build of ONNX Runtime for GPUs, of another version")
         return node()
     if kind == "go":
         return program()
-    environment("base")
-    return environment(kind)
+    environment("base", provider)
+    return environment(kind, provider)

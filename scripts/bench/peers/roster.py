@@ -17,7 +17,7 @@ class Peer:
     kind: str  # of environment, see install
     package: str  # as its lock file names it
     program: tuple  # below the environment; {port} is filled in
-    settings: str  # for people: what was set and why
+    settings: str  # for people: what was set and why; {batch} and {queue} are filled in
     path: str = "/predict"
     form: str = "multipart"
 
@@ -43,19 +43,19 @@ def python(name, kind, settings, **more):
 
 
 PEERS = (
-    python("FastAPI", "fastapi", "uvicorn with `workers` processes, httptools and uvloop; the handler in uvicorn's threads, 2 files of a process at a time; `limit_concurrency` 64; no batching, FastAPI has none"),
-    python("LitServe", "litserve", "`workers_per_device`, `max_batch_size` 4, `batch_timeout` 5 ms, `timeout` 1 s"),
-    python("Mosec", "mosec", "`num` workers of one stage (a stage of its own for decoding would copy pixels between processes on the same cores), `max_batch_size` 4, `max_wait_time` 5 ms, `timeout` 1 s, `capacity` 64"),
+    python("FastAPI", "fastapi", "uvicorn with `workers` processes, httptools and uvloop; the handler in uvicorn's threads, 2 files of a process at a time; `limit_concurrency` {queue}; no batching, FastAPI has none"),
+    python("LitServe", "litserve", "`workers_per_device`, `max_batch_size` {batch}, `batch_timeout` 5 ms, `timeout` 1 s"),
+    python("Mosec", "mosec", "`num` workers of one stage (a stage of its own for decoding would copy pixels between processes on the same cores), `max_batch_size` {batch}, `max_wait_time` 5 ms, `timeout` 1 s, `capacity` {queue}"),
     Peer("BentoML", "bentoml", "bentoml", ("bin/bentoml", "serve", "with_bentoml:Front", "--host", "127.0.0.1", "--port", "{port}"),
-         "a service of `workers` with `batchable=True`, `max_batch_size` 4, `max_latency_ms` 1000, behind one that takes the form, `max_concurrency` 64, `timeout` 1 s"),
-    python("Ray", "ray", "`num_replicas`, `@serve.batch` with `max_batch_size` 4 and `batch_wait_timeout_s` 5 ms, `max_ongoing_requests` 8, `max_queued_requests` 64, `request_timeout_s` 1"),
+         "a service of `workers` with `batchable=True`, `max_batch_size` {batch}, `max_latency_ms` 1000, behind one that takes the form, `max_concurrency` {queue}, `timeout` 1 s"),
+    python("Ray", "ray", "`num_replicas`, `@serve.batch` with `max_batch_size` {batch} and `batch_wait_timeout_s` 5 ms, `max_ongoing_requests` {ongoing}, `max_queued_requests` {queue}, `request_timeout_s` 1"),
     Peer("Triton", "pytriton", "nvidia-pytriton", ("bin/python", "with_pytriton.py"),
-         "PyTriton: instances of the model in threads, dynamic batching of at most 4 with a queue delay of 5 ms, `max_queue_size` 64, rejection after 1 s; spoken to by the Open Inference Protocol with binary data",
+         "PyTriton: instances of the model in threads, dynamic batching of at most {batch} with a queue delay of 5 ms, `max_queue_size` {queue}, rejection after 1 s; spoken to by the Open Inference Protocol with binary data",
          "/v2/models/judge/infer", "kserve"),
-    python("MLServer", "mlserver", "`parallel_workers`, adaptive batching with `max_batch_size` 4 and `max_batch_time` 5 ms; it sheds no load; spoken to by the Open Inference Protocol in base64, as its REST server reads no binary data",
+    python("MLServer", "mlserver", "`parallel_workers`, adaptive batching with `max_batch_size` {batch} and `max_batch_time` 5 ms; it sheds no load; spoken to by the Open Inference Protocol in base64, as its REST server reads no binary data",
            path="/v2/models/judge/infer", form="kserve-json"),
     Peer("Fastify", "node", "fastify", ("node", str(HERE / "node" / "server.js")),
-         "`workers` processes by `node:cluster`, sharp (libvips) for JPEG, 503 beyond 64 files; onnxruntime-node 1.30.0, as npm has no 1.31.1; no batching"),
+         "`workers` processes by `node:cluster`, sharp (libvips) for JPEG, 503 beyond {queue} files; onnxruntime-node 1.30.0, as npm has no 1.31.1; no batching"),
     Peer("Gin", "go", "github.com/gin-gonic/gin", ("./server",),
          "the service's decoder in the same process, one `Run` of each model for each request, as many at a time as there are sessions; no batching, sheds no load"),
 )

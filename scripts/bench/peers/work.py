@@ -22,6 +22,11 @@ import onnxruntime
 ROWS = {"image-synthesis": 8, "face-detection": 1, "speech-synthesis": 8}  # of one run at most
 SIDE = 1280  # of a picture's longer side
 RATE = 16000
+# Where models run, with the settings of inference/ort: on a GPU in TF32.
+PROVIDERS = {
+    "cpu": ["CPUExecutionProvider"],
+    "cuda": [("CUDAExecutionProvider", {"cudnn_conv_algo_search": "HEURISTIC", "arena_extend_strategy": "kSameAsRequested", "use_tf32": "1"})],
+}
 BACKDROP = 128
 SMALLEST_FACE = 80
 
@@ -44,12 +49,13 @@ class Work:
     def __init__(self, models=None, threads=None):
         models = Path(models or os.environ["PEER_MODELS"])
         self.threads = int(threads or os.environ["PEER_THREADS"])
+        self.provider = os.environ.get("PEER_PROVIDER", "cpu")
         self.most = ROWS | json.loads(os.environ.get("PEER_ROWS", "{}"))
         self.cards, self.sessions = {}, {}
         for card in sorted(models.glob("*/card.json")):
             told = json.loads(card.read_text())
             self.cards[told["task"]] = told
-            file = told.get("variants", [told])[0]["file"]  # in 8 bits, as the service runs it
+            file = (told.get("variants", [told])[0] if self.provider == "cpu" else told)["file"]  # on a processor in 8 bits, as the service runs it
             self.sessions[told["task"]] = self._session(str(card.parent / file))
         self.fusion = json.loads((models / "fusion.json").read_text())
         for task, size in self.most.items():
@@ -68,7 +74,10 @@ class Work:
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         options.add_session_config_entry("session.inter_op.allow_spinning", "0")
         options.enable_mem_pattern = False
-        return onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+        session = onnxruntime.InferenceSession(path, options, providers=PROVIDERS[self.provider])
+        if self.provider != "cpu" and session.get_providers()[0] == "CPUExecutionProvider":
+            raise RuntimeError(f"ONNX Runtime does not run on {self.provider} here, and would run on the processor instead")
+        return session
 
     def _run(self, task, rows):
         card = self.cards[task]

@@ -48,7 +48,7 @@ func newJury(opts ort.Options) (*jury, error) {
 	for range opts.Sessions {
 		each := sessions{}
 		for _, m := range builtin {
-			if v := m.In(models.Int8); v != nil {
+			if v := m.In(fastest(opts.Provider)); v != nil {
 				m = v
 			}
 			j.cards[m.Card.Task] = m.Card
@@ -59,6 +59,14 @@ func newJury(opts ort.Options) (*jury, error) {
 		j.free <- each
 	}
 	return j, nil
+}
+
+// fastest is the precision that the service chooses where it is free to.
+func fastest(p ort.Provider) models.Precision {
+	if p == ort.CPU {
+		return models.Int8
+	}
+	return models.TF32
 }
 
 func (j *jury) judge(content []byte) (answer, error) {

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"log/slog"
@@ -45,7 +46,7 @@ func serve() error {
 		settings[i] = n
 	}
 	opts := ort.DefaultOptions()
-	opts.Provider, opts.Sessions, opts.IntraOpThreads = ort.CPU, settings[1], settings[2]
+	opts.Provider, opts.Sessions, opts.IntraOpThreads = ort.Provider(cmp.Or(os.Getenv("PEER_PROVIDER"), string(ort.CPU))), settings[1], settings[2]
 	opts.Logger = slog.New(slog.DiscardHandler)
 	j, err := newJury(opts)
 	if err != nil {
