@@ -35,6 +35,7 @@ test: setup-tests lint vet vuln ## set up and run every check and test
 	cd scripts && python3 -m unittest discover -s bench -p 'test_*.py' -t .
 	@# A guard against tests that hang: those of cmd/deepfaked take 10 to 12 minutes on two slow cores.
 	go test -race -shuffle=on -timeout 20m -tags $(TEST_TAGS) ./...
+	go test -count=1 -run '^TestOverheadAtLowLoad$$' -v -tags $(TEST_TAGS) ./inference
 	$(MAKE) --no-print-directory cluster-check JOBS=100
 
 lint: setup-tests ## golangci-lint, pyflakes and, where it is installed, shellcheck
