@@ -134,6 +134,7 @@ func openRuntime(cfg config.Config, models int, logger *slog.Logger) (*ort.Envir
 		if err := os.MkdirAll(opts.EngineCache, 0o700); err != nil {
 			return nil, fmt.Errorf("make the folder of TensorRT's engines: %w", err)
 		}
+		logger.Info("TensorRT builds an engine for each model that it finds none of, which may take minutes", "engines", opts.EngineCache)
 	}
 	return ort.Open(opts)
 }

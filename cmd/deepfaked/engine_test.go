@@ -4,8 +4,10 @@ package main
 
 import (
 	"errors"
+	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -90,4 +92,17 @@ func TestOthers(t *testing.T) {
 		require.NoError(t, err)
 		assert.Len(t, found, want, name)
 	}
+}
+
+// TestTensorRTSaysWhatTakesItsTime: building the engines of the built-in models takes minutes on an H100, and
+// nothing was said between "ONNX Runtime loaded" and "ready".
+func TestTensorRTSaysWhatTakesItsTime(t *testing.T) {
+	t.Parallel()
+	var log strings.Builder
+	cfg := config.Default()
+	cfg.Provider, cfg.Data, cfg.ONNXRuntime = string(ort.TensorRT), t.TempDir(), filepath.Join(t.TempDir(), "none.so")
+	_, err := openRuntime(cfg, 1, slog.New(slog.NewTextHandler(&log, nil)))
+	require.Error(t, err)
+	assert.Contains(t, log.String(), "TensorRT builds an engine")
+	assert.Contains(t, log.String(), filepath.Join(cfg.Data, "tensorrt"))
 }
