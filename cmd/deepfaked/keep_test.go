@@ -5,6 +5,7 @@ package main
 import (
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -31,14 +32,14 @@ func TestKeptUploadsAreDeletedWhereNoMoreAreKept(t *testing.T) {
 	cfg.KeepUploads = false
 	s, err = spool.New(spoolOptions(cfg))
 	require.NoError(t, err)
-	n, err := s.Purge(0)
+	n, err := s.Purge(time.Now().Add(time.Second))
 	require.NoError(t, err)
 	assert.Equal(t, 1, n)
 	assert.NoFileExists(t, filepath.Join(cfg.Data, "uploads", "det_1"))
 	cfg.Data = t.TempDir() // where none was ever kept
 	s, err = spool.New(spoolOptions(cfg))
 	require.NoError(t, err)
-	n, err = s.Purge(0)
+	n, err = s.Purge(time.Now().Add(time.Second))
 	require.NoError(t, err)
 	assert.Zero(t, n)
 	assert.NoDirExists(t, filepath.Join(cfg.Data, "uploads"))

@@ -5,6 +5,7 @@ package main
 import (
 	"bytes"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -57,10 +58,7 @@ func TestNothingIsDeletedByAClockInDoubt(t *testing.T) {
 	var err error
 	s.uploads, err = spool.New(spoolOptions(cfg))
 	require.NoError(t, err)
-	file, err := s.uploads.Create()
-	require.NoError(t, err)
-	require.NoError(t, file.Keep("det_1"))
-	require.NoError(t, file.Close())
+	keptIn(t, s.uploads)
 	judgedIn(t, s.ledger)
 	seen := func(ago time.Duration) {
 		require.NoError(t, s.books.Write(t.Context(), func(tx *store.Tx) error {
@@ -80,6 +78,78 @@ func TestNothingIsDeletedByAClockInDoubt(t *testing.T) {
 	s.purge(t.Context())
 	assert.Contains(t, log.String(), "detections=1")
 	assert.NoFileExists(t, filepath.Join(cfg.Data, "uploads", "det_1"))
+}
+
+// TestKeptUploadsAreLeftWhereTheBooksDoNotAnswer: where the database was away nobody could tell whether
+// the clock had leapt, and kept uploads were deleted by it all the same, for good.
+func TestKeptUploadsAreLeftWhereTheBooksDoNotAnswer(t *testing.T) {
+	t.Parallel()
+	var log bytes.Buffer
+	cfg := config.Default()
+	cfg.Data, cfg.KeepUploads, cfg.Retention.Results = t.TempDir(), true, time.Nanosecond
+	s := &service{cfg: cfg, logger: slog.New(slog.NewTextHandler(&log, nil))}
+	t.Cleanup(func() { assert.NoError(t, s.Close()) })
+	require.NoError(t, s.openBooks(t.Context()))
+	var err error
+	s.uploads, err = spool.New(spoolOptions(cfg))
+	require.NoError(t, err)
+	keptIn(t, s.uploads)
+	write := func(statement string) {
+		require.NoError(t, s.books.Write(t.Context(), func(tx *store.Tx) error {
+			_, err := tx.ExecContext(t.Context(), statement)
+			return err
+		}))
+	}
+
+	write(`ALTER TABLE clock RENAME TO elsewhere`)
+	s.purge(t.Context())
+	assert.Contains(t, log.String(), "kept uploads are left as well")
+	assert.FileExists(t, filepath.Join(cfg.Data, "uploads", "det_1"))
+	write(`ALTER TABLE elsewhere RENAME TO clock`)
+	s.purge(t.Context())
+	assert.NoFileExists(t, filepath.Join(cfg.Data, "uploads", "det_1"))
+}
+
+// TestKeptUploadsGoByTheEarlierClock: with PostgreSQL each machine deleted kept uploads by its own clock: one
+// whose clock had leapt ahead deleted what it had kept a moment before.
+func TestKeptUploadsGoByTheEarlierClock(t *testing.T) {
+	t.Parallel()
+	const month = 31 * 24 * time.Hour
+	for name, c := range map[string]struct {
+		ahead time.Duration // of the database's clock
+		kept  time.Duration
+		left  bool
+	}{
+		"it leapt ahead": {month, time.Nanosecond, true},
+		"it is right":    {0, time.Nanosecond, false},
+		"it is behind":   {-month, time.Hour, true}, // as the times of its files are
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cfg := config.Default()
+			cfg.Data, cfg.KeepUploads, cfg.Retention.Results = t.TempDir(), true, c.kept
+			cfg.Database = postgrestest.Behind(t, postgrestest.Database(t), c.ahead)
+			s := &service{cfg: cfg, logger: slog.New(slog.DiscardHandler)}
+			t.Cleanup(func() { assert.NoError(t, s.Close()) })
+			require.NoError(t, s.openBooks(t.Context()))
+			var err error
+			s.uploads, err = spool.New(spoolOptions(cfg))
+			require.NoError(t, err)
+			keptIn(t, s.uploads)
+			s.purge(t.Context())
+			_, err = os.Stat(filepath.Join(cfg.Data, "uploads", "det_1"))
+			assert.Equal(t, c.left, err == nil, err)
+		})
+	}
+}
+
+// keptIn leaves an upload named det_1 among those that are kept.
+func keptIn(t *testing.T, uploads *spool.Spool) {
+	t.Helper()
+	file, err := uploads.Create()
+	require.NoError(t, err)
+	require.NoError(t, file.Keep("det_1"))
+	require.NoError(t, file.Close())
 }
 
 // judgedIn is a detection that has come to its end in books.

@@ -26,21 +26,30 @@ func (s *service) retain(ctx context.Context) {
 	}
 }
 
-// purge deletes what is due, unless the clock that says so may be wrong.
+// purge deletes what is due, unless the clock that says so may be wrong, or the books
+// can't tell whether it is.
 func (s *service) purge(ctx context.Context) {
 	n, err := s.ledger.Purge(ctx, s.cfg.Retention.Results)
 	leapt, doubted := errors.AsType[*account.LeapError](err)
 	switch {
 	case ctx.Err() != nil:
+		return
 	case doubted:
 		s.logger.Warn("results and kept uploads are not deleted for now", "error", leapt)
 		return
 	case err != nil:
-		s.logger.Error("results could not be deleted", "error", err)
+		s.logger.Error("results could not be deleted, and kept uploads are left as well", "error", err)
+		return
 	case n > 0:
 		s.logger.Info("deleted results whose time was over", "detections", n)
 	}
-	switch n, err := s.uploads.Purge(s.cfg.Retention.Results); {
+	// The times of files are by this machine's clock, or a file server's. One that is ahead of the
+	// database's would have them deleted too soon by itself, and one that is behind by the database's.
+	now := s.process.Now()
+	if own := time.Now(); own.Before(now) {
+		now = own
+	}
+	switch n, err := s.uploads.Purge(now.Add(-s.cfg.Retention.Results)); {
 	case err != nil:
 		s.logger.Error("kept uploads could not be deleted", "error", err)
 	case n > 0:

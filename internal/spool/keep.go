@@ -56,10 +56,10 @@ func (f *File) keep(folder *os.Root, name string) error {
 	return errors.Join(dir.Sync(), dir.Close())
 }
 
-// Purge deletes kept uploads that were last written longer than olderThan ago,
-// and what a killed process did not finish, and returns how many; also where no more
-// are kept. What else lies in the folder stays.
-func (s *Spool) Purge(olderThan time.Duration) (n int, err error) {
+// Purge deletes kept uploads that were last written before then, and what a killed
+// process did not finish, and returns how many; also where no more are kept. What else
+// lies in the folder stays.
+func (s *Spool) Purge(then time.Time) (n int, err error) {
 	if s.kept == "" {
 		return 0, nil
 	}
@@ -72,7 +72,7 @@ func (s *Spool) Purge(olderThan time.Duration) (n int, err error) {
 	}
 	for _, e := range entries {
 		info, err := e.Info()
-		if err != nil || !s.isKept(info) || time.Since(info.ModTime()) < olderThan {
+		if err != nil || !s.isKept(info) || !info.ModTime().Before(then) {
 			continue // gone already, none of ours, or too young
 		}
 		if err := os.Remove(filepath.Join(s.kept, e.Name())); err != nil {

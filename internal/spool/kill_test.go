@@ -90,7 +90,7 @@ func TestKilledWhileItKeeps(t *testing.T) {
 	}
 	old := time.Now().Add(-3 * time.Hour)
 	must(t, os.Chtimes(part, old, old))
-	if n, err := s.Purge(2 * time.Hour); n != 1 || err != nil {
+	if n, err := s.Purge(time.Now().Add(-2 * time.Hour)); n != 1 || err != nil {
 		t.Errorf("%d parts deleted, %v", n, err)
 	}
 	if names := strings.Join(list(t, filepath.Join(dir, "uploads")), " "); names != "det_1" {

@@ -295,7 +295,7 @@ func TestKeep(t *testing.T) {
 		if err := os.Chtimes(path, written, written); err != nil {
 			t.Fatal(err)
 		}
-		if n, err := s.Purge(2 * time.Hour); n != i || err != nil {
+		if n, err := s.Purge(time.Now().Add(-2 * time.Hour)); n != i || err != nil {
 			t.Errorf("%v after it was kept: %d files deleted, %v", age, n, err)
 		}
 	}
@@ -312,14 +312,14 @@ func TestPurgeLeavesWhatIsNotKept(t *testing.T) {
 	opts := Options{Dir: filepath.Join(dir, "spool"), Kept: kept, Names: "det_"}
 	s, err := New(opts)
 	must(t, err)
-	if n, err := s.Purge(0); n != 0 || err != nil {
+	if n, err := s.Purge(time.Now().Add(time.Second)); n != 0 || err != nil {
 		t.Errorf("%d others deleted, %v", n, err)
 	}
 	opts.Park = filepath.Join(dir, "spool", "..", "uploads")
 	s, err = New(opts)
 	must(t, err)
 	must(t, os.WriteFile(filepath.Join(kept, "det_1"), nil, 0o600))
-	if n, err := s.Purge(0); n != 0 || err != nil {
+	if n, err := s.Purge(time.Now().Add(time.Second)); n != 0 || err != nil {
 		t.Errorf("%d parked files deleted, %v", n, err)
 	}
 	opts.Keep = true
@@ -329,7 +329,7 @@ func TestPurgeLeavesWhatIsNotKept(t *testing.T) {
 	opts.Keep, opts.Park = false, filepath.Join(dir, "jobs") // the mark of earlier is left
 	s, err = New(opts)
 	must(t, err)
-	if n, err := s.Purge(0); n != 1 || err != nil {
+	if n, err := s.Purge(time.Now().Add(time.Second)); n != 1 || err != nil {
 		t.Errorf("%d deleted, %v", n, err)
 	}
 }
