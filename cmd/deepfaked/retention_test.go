@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -50,15 +51,7 @@ func TestResultsAreKeptByTheDatabasesClock(t *testing.T) {
 func TestNothingIsDeletedByAClockInDoubt(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
-	cfg := config.Default()
-	cfg.Data, cfg.KeepUploads, cfg.Retention.Results = t.TempDir(), true, time.Nanosecond
-	s := &service{cfg: cfg, logger: slog.New(slog.NewTextHandler(&log, nil))}
-	t.Cleanup(func() { assert.NoError(t, s.Close()) })
-	require.NoError(t, s.openBooks(t.Context()))
-	var err error
-	s.uploads, err = spool.New(spoolOptions(cfg))
-	require.NoError(t, err)
-	keptIn(t, s.uploads)
+	s, kept := keeping(t, "", time.Nanosecond, &log)
 	judgedIn(t, s.ledger)
 	seen := func(ago time.Duration) {
 		require.NoError(t, s.books.Write(t.Context(), func(tx *store.Tx) error {
@@ -72,12 +65,12 @@ func TestNothingIsDeletedByAClockInDoubt(t *testing.T) {
 	s.purge(t.Context())
 	assert.Contains(t, log.String(), "level=WARN")
 	assert.Contains(t, log.String(), "if it is wrong, put it right")
-	assert.FileExists(t, filepath.Join(cfg.Data, "uploads", "det_1"))
+	assert.FileExists(t, kept)
 	log.Reset()
 	seen(time.Hour)
 	s.purge(t.Context())
 	assert.Contains(t, log.String(), "detections=1")
-	assert.NoFileExists(t, filepath.Join(cfg.Data, "uploads", "det_1"))
+	assert.NoFileExists(t, kept)
 }
 
 // TestKeptUploadsAreLeftWhereTheBooksDoNotAnswer: where the database was away nobody could tell whether
@@ -85,15 +78,7 @@ func TestNothingIsDeletedByAClockInDoubt(t *testing.T) {
 func TestKeptUploadsAreLeftWhereTheBooksDoNotAnswer(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
-	cfg := config.Default()
-	cfg.Data, cfg.KeepUploads, cfg.Retention.Results = t.TempDir(), true, time.Nanosecond
-	s := &service{cfg: cfg, logger: slog.New(slog.NewTextHandler(&log, nil))}
-	t.Cleanup(func() { assert.NoError(t, s.Close()) })
-	require.NoError(t, s.openBooks(t.Context()))
-	var err error
-	s.uploads, err = spool.New(spoolOptions(cfg))
-	require.NoError(t, err)
-	keptIn(t, s.uploads)
+	s, kept := keeping(t, "", time.Nanosecond, &log)
 	write := func(statement string) {
 		require.NoError(t, s.books.Write(t.Context(), func(tx *store.Tx) error {
 			_, err := tx.ExecContext(t.Context(), statement)
@@ -104,10 +89,10 @@ func TestKeptUploadsAreLeftWhereTheBooksDoNotAnswer(t *testing.T) {
 	write(`ALTER TABLE clock RENAME TO elsewhere`)
 	s.purge(t.Context())
 	assert.Contains(t, log.String(), "kept uploads are left as well")
-	assert.FileExists(t, filepath.Join(cfg.Data, "uploads", "det_1"))
+	assert.FileExists(t, kept)
 	write(`ALTER TABLE elsewhere RENAME TO clock`)
 	s.purge(t.Context())
-	assert.NoFileExists(t, filepath.Join(cfg.Data, "uploads", "det_1"))
+	assert.NoFileExists(t, kept)
 }
 
 // TestKeptUploadsGoByTheEarlierClock: with PostgreSQL each machine deleted kept uploads by its own clock: one
@@ -117,7 +102,7 @@ func TestKeptUploadsGoByTheEarlierClock(t *testing.T) {
 	const month = 31 * 24 * time.Hour
 	for name, c := range map[string]struct {
 		ahead time.Duration // of the database's clock
-		kept  time.Duration
+		keeps time.Duration
 		left  bool
 	}{
 		"it leapt ahead": {month, time.Nanosecond, true},
@@ -126,30 +111,31 @@ func TestKeptUploadsGoByTheEarlierClock(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			cfg := config.Default()
-			cfg.Data, cfg.KeepUploads, cfg.Retention.Results = t.TempDir(), true, c.kept
-			cfg.Database = postgrestest.Behind(t, postgrestest.Database(t), c.ahead)
-			s := &service{cfg: cfg, logger: slog.New(slog.DiscardHandler)}
-			t.Cleanup(func() { assert.NoError(t, s.Close()) })
-			require.NoError(t, s.openBooks(t.Context()))
-			var err error
-			s.uploads, err = spool.New(spoolOptions(cfg))
-			require.NoError(t, err)
-			keptIn(t, s.uploads)
+			s, kept := keeping(t, postgrestest.Behind(t, postgrestest.Database(t), c.ahead), c.keeps, io.Discard)
 			s.purge(t.Context())
-			_, err = os.Stat(filepath.Join(cfg.Data, "uploads", "det_1"))
+			_, err := os.Stat(kept)
 			assert.Equal(t, c.left, err == nil, err)
 		})
 	}
 }
 
-// keptIn leaves an upload named det_1 among those that are kept.
-func keptIn(t *testing.T, uploads *spool.Spool) {
+// keeping is a service with books in a database, or without one in its folder, and the path of an
+// upload that it has just kept, for so long.
+func keeping(t *testing.T, database string, retention time.Duration, log io.Writer) (s *service, kept string) {
 	t.Helper()
-	file, err := uploads.Create()
+	cfg := config.Default()
+	cfg.Data, cfg.Database, cfg.KeepUploads, cfg.Retention.Results = t.TempDir(), database, true, retention
+	s = &service{cfg: cfg, logger: slog.New(slog.NewTextHandler(log, nil))}
+	t.Cleanup(func() { assert.NoError(t, s.Close()) })
+	require.NoError(t, s.openBooks(t.Context()))
+	var err error
+	s.uploads, err = spool.New(spoolOptions(cfg))
+	require.NoError(t, err)
+	file, err := s.uploads.Create()
 	require.NoError(t, err)
 	require.NoError(t, file.Keep("det_1"))
 	require.NoError(t, file.Close())
+	return s, filepath.Join(cfg.Data, "uploads", "det_1")
 }
 
 // judgedIn is a detection that has come to its end in books.
