@@ -27,6 +27,7 @@ func TestAPlaceWhoseCommitIsLate(t *testing.T) {
 			between := &network{deliver: make(chan struct{}), delivered: make(chan struct{})}
 			l := open(t, postgrestest.Between(t, postgrestest.Database(t), between.relay), at("2026-01-15T12:00:00Z"))
 			a := join(t, l, "ann", "free")
+			l.look = 100 * time.Millisecond
 			id := NewDetectionID()
 			between.cuts.Store(true)
 			err := l.Reserve(t.Context(), a, Submission{ID: id, Sensitivity: "strict"})
@@ -54,6 +55,7 @@ type network struct {
 	cuts      atomic.Bool   // the next connection that commits a place
 	deliver   chan struct{} // until then it keeps what it has of that one
 	delivered chan struct{}
+	loses     bool // it in place of delivering it
 }
 
 // relay passes on what both say, but for the commit that it cuts off.
@@ -67,6 +69,9 @@ func (n *network) relay(client, server net.Conn) {
 		places = places || bytes.Contains(said, []byte("det_"))
 		if places && bytes.Contains(said, []byte("commit")) && n.cuts.CompareAndSwap(true, false) {
 			_ = client.Close()
+			if n.loses {
+				return
+			}
 			<-n.deliver
 			_, _ = server.Write(said)
 			<-answered // it has been done

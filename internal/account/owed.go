@@ -77,9 +77,9 @@ func isForLater(err error) bool {
 
 // Retry writes down the ends (Fail, Release, Withdraw) that the database did not
 // take when they came, such as while another process held its lock for too long
-// or the disk was full. It stops at the first one that fails again, which goes
-// to the end of the line, and returns how many are left; with none it touches
-// nothing. It is meant to be called every few seconds.
+// or the disk was full, and takes out what ReserveAll may have accepted unheard. It
+// stops at the first one that fails again, which goes to the end of the line, and
+// returns how many are left; with none it touches nothing. It is meant to be called every few seconds.
 func (l *Ledger) Retry(ctx context.Context) (left int, err error) {
 	for range l.owed.count() {
 		id, e, ok := l.owed.take()

@@ -49,10 +49,11 @@ func (l *Ledger) afterItBegan(tx *store.Tx, id string) error {
 	if l.store.Postgres() == nil {
 		return nil
 	}
-	return tx.Queue(func(batch *pgx.Batch) {
-		batch.Queue(`SELECT pg_advisory_xact_lock(hashtextextended($1, 1))`, id) // takePlace's
-	})
+	return tx.Queue(func(batch *pgx.Batch) { batch.Queue(lockDetections, []string{id}) })
 }
+
+// lockDetections locks the ids of what is reserved, as takePlace does.
+const lockDetections = `SELECT pg_advisory_xact_lock(hashtextextended(id, 1)) FROM unnest($1::text[]) AS id`
 
 // settleAtOnce completes a detection that is processing, and reports whether it
 // was.

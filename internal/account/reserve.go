@@ -64,7 +64,7 @@ func (l *Ledger) reserveOne(ctx context.Context, r Request) error {
 	}
 	now := l.now()
 	return l.enter(ctx, []Request{r}, now, func() error {
-		return write(ctx, func(tx *store.Tx) error { return l.reserve(ctx, tx, r.Account, r.Submission, now) })
+		return l.hear(ctx, []Request{r}, write(ctx, func(tx *store.Tx) error { return l.reserve(ctx, tx, r.Account, r.Submission, now) }))
 	})
 }
 
@@ -96,12 +96,16 @@ var errTogether = errors.New("there is not enough room for all of the requests")
 // all of them are accepted or none is. What also does becomes true with them or
 // not at all. The error of a single one is Reserve's. Several do not wait for long
 // for an account that another process has locked: whatever their error, each should
-// be reserved alone.
+// be reserved alone, but for a *store.UnknownError. Then they may be accepted all the
+// same, for as long as the database can't be asked, and Retry takes them out.
 func (l *Ledger) ReserveAll(ctx context.Context, all []Request, also ...Step) error {
 	now := l.now()
 	err := l.enter(ctx, all, now, func() error {
-		return l.store.Write(ctx, func(tx *store.Tx) error { return l.reserveAll(ctx, tx, all, also, now) })
+		return l.hear(ctx, all, l.store.Write(ctx, func(tx *store.Tx) error { return l.reserveAll(ctx, tx, all, also, now) }))
 	})
+	if isUnknown(err) {
+		l.disown(all)
+	}
 	if err != nil {
 		return fmt.Errorf("reserve a scan: %w", err)
 	}

@@ -54,6 +54,7 @@ func takePlaces(tx *store.Tx, all []Request, now time.Time) (fits func() error, 
 	err = tx.Queue(func(batch *pgx.Batch) {
 		batch.Queue(notForLong)
 		batch.Queue(`SELECT pg_advisory_xact_lock(hashtextextended(id, 0)) FROM unnest($1::text[]) AS id`, locks)
+		batch.Queue(lockDetections, ids)
 		batch.Queue(takeAll, ids, accounts, sensitivities, periods, daily, scans, dayNumber(now), micros(now)).
 			QueryRow(func(row pgx.Row) error { return row.Scan(&fit) })
 	})

@@ -10,21 +10,30 @@ import (
 )
 
 // Withdraw is Release for a submission that the service failed, or turned away after
-// all because it had no room for it: the day does not count it either. Like Release it
-// is not for a detection that is being settled.
+// all because it had no room for it: the day does not count it either. Nor does the plan
+// where it was settled and the answer of the database was lost, as its client is told of
+// no result. Like Release it is not for a detection that is being settled.
 func (l *Ledger) Withdraw(ctx context.Context, id string) error {
 	if l.own.drop(id) {
 		return nil
 	}
-	err := l.end(ctx, id, func(ctx context.Context, tx *store.Tx) error {
+	if err := l.end(ctx, id, l.withdrawal(id)); err != nil {
+		return fmt.Errorf("withdraw %s: %w", id, err)
+	}
+	return nil
+}
+
+// withdrawal leaves nothing of a detection, whatever has come of it.
+func (l *Ledger) withdrawal(id string) ending {
+	return func(ctx context.Context, tx *store.Tx) error {
 		if err := l.afterItBegan(tx, id); err != nil {
 			return err
 		}
 		var account string
 		var created int64
-		err := tx.QueryRowContext(ctx, `
-			DELETE FROM detections WHERE id = $1 AND state = 'processing' RETURNING account_id, created_at`,
-			id).Scan(&account, &created)
+		var state State
+		err := tx.QueryRowContext(ctx, `DELETE FROM detections WHERE id = $1 RETURNING account_id, created_at, state`, id).
+			Scan(&account, &created, &state)
 		if errors.Is(err, sql.ErrNoRows) {
 			return nil
 		}
@@ -33,10 +42,13 @@ func (l *Ledger) Withdraw(ctx context.Context, id string) error {
 		}
 		_, err = tx.ExecContext(ctx, `UPDATE submissions SET count = count - 1 WHERE account_id = $1 AND day = $2`,
 			account, dayNumber(fromMicros(created)))
+		if err != nil || state != Complete {
+			return err
+		}
+		// It was counted in the period that it was reserved in, the last to begin before.
+		_, err = tx.ExecContext(ctx, `
+			UPDATE scans SET count = count - 1 WHERE account_id = $1
+			AND period = (SELECT max(period) FROM scans WHERE account_id = $1 AND period <= $2)`, account, created)
 		return err
-	})
-	if err != nil {
-		return fmt.Errorf("withdraw %s: %w", id, err)
 	}
-	return nil
 }

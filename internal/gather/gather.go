@@ -11,7 +11,7 @@ import (
 // transaction and one sync to disk for all of it. Whoever comes when a turn is free
 // runs at once; nobody waits for others to come. A run of several that fails must
 // have done nothing: each of them is run again alone then, so that none fails for
-// another. It is safe for concurrent use, and starts no goroutine.
+// another, unless the error matches ErrUndecided. It is safe for concurrent use, and starts no goroutine.
 type Gather[T any] struct {
 	most int // items in a run
 	run  func(ctx context.Context, items []T) error
@@ -37,6 +37,10 @@ type seat[T any] struct {
 	gone bool // its caller's context has ended
 	runs bool // it is in the run
 }
+
+// ErrUndecided says that a run which has failed may have done what it was to do. All who
+// are in it are told so.
+var ErrUndecided = errors.New("it may have been done all the same")
 
 // errPanicked is what a run of several comes to that has panicked.
 var errPanicked = errors.New("a run of several panicked")
@@ -68,7 +72,7 @@ func (g *Gather[T]) Do(ctx context.Context, item T) error {
 	switch {
 	case p.err == nil:
 		return nil
-	case p.many:
+	case p.many && !errors.Is(p.err, ErrUndecided):
 		return g.run(ctx, []T{item})
 	}
 	return errors.Join(p.err, ctx.Err())

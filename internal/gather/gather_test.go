@@ -87,6 +87,22 @@ func TestAPoisonedOneFailsAlone(t *testing.T) {
 	})
 }
 
+// Whoever may have been run is not run again: a job would be refused for its own sake.
+func TestAnUndecidedRunIsNotRepeated(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := &bus{gate: make(chan struct{})}
+		came := calls(t.Context(), New(1, 9, func(ctx context.Context, items []int) error {
+			return errors.Join(b.run(ctx, items), ErrUndecided)
+		}), 1, 2, 3)
+		close(b.gate)
+		for _, c := range came {
+			require.ErrorIs(t, <-c, ErrUndecided)
+		}
+		assert.Equal(t, [][]int{{1}, {2, 3}}, b.runs)
+	})
+}
+
 func TestWhoHasGoneIsNotRun(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

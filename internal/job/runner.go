@@ -96,7 +96,8 @@ func New(ctx context.Context, deps Deps, opts Options) (*Runner, error) {
 // Submit accepts t for an account: its place, its job and its upload are on disk
 // when it returns nil. Then the file may be closed; the runner has it by its
 // name. The error is an *inference.SaturatedError and ErrFull when the queue is
-// full, or ErrShare when it is for this account, or one of the books; nothing is left of the submission then. What is accepted after Close waits
+// full, or ErrShare when it is for this account, or one of the books; nothing is left of the submission then. Of one that matches
+// gather.ErrUndecided a job may be left, until the books take it out, and its upload. What is accepted after Close waits
 // for the next process.
 func (r *Runner) Submit(ctx context.Context, a account.Account, s account.Submission, t Task) error {
 	if err := r.door.enter(a.ID); err != nil {
@@ -113,6 +114,9 @@ func (r *Runner) Submit(ctx context.Context, a account.Account, s account.Submis
 	}
 	job := newDetection(t)
 	err := r.accepts.Do(ctx, accepted{account.Request{Account: a, Submission: s}, job})
+	if errors.Is(err, gather.ErrUndecided) {
+		return err // its job may want the upload; without one, Sweep removes it
+	}
 	if err != nil {
 		return errors.Join(err, r.discard(ctx, t.ID))
 	}
@@ -144,7 +148,10 @@ func (r *Runner) reserve(ctx context.Context, all []accepted) error {
 		said, err = r.insert(ctx, tx, jobs)
 		return err
 	})
+	_, unknown := errors.AsType[*store.UnknownError](err)
 	switch {
+	case unknown:
+		err = fmt.Errorf("%w: %w", gather.ErrUndecided, err) // alone, each might be refused beside its own job
 	case err == nil:
 		waiting, accepted = said, jobs
 	case errors.Is(err, ErrFull), errors.Is(err, ErrShare):

@@ -174,28 +174,28 @@ type begun struct {
 // Commit implements driver.Tx.
 func (b begun) Commit() error {
 	defer b.end()
-	with := b.conn.endsWithQueued()
-	if with {
-		b.conn.queued.Queue("COMMIT").Exec(func(tag pgconn.CommandTag) error {
-			if tag.String() == "ROLLBACK" { // it had failed before
-				return pgx.ErrTxCommitRollback
-			}
-			return nil
-		})
+	if !b.conn.endsWithQueued() {
+		if err := b.conn.flush(b.ctx); err != nil {
+			return errors.Join(err, b.Rollback())
+		}
+		return b.conn.committed(b.ctx, b.conn.tx.Commit)
 	}
-	if err := b.conn.flush(b.ctx); err != nil {
+	b.conn.queued.Queue("COMMIT").Exec(func(tag pgconn.CommandTag) error {
+		if tag.String() == "ROLLBACK" { // it had failed before
+			return pgx.ErrTxCommitRollback
+		}
+		return nil
+	})
+	if err := b.conn.committed(b.ctx, b.conn.flush); err != nil {
 		return errors.Join(err, b.Rollback())
 	}
-	if with {
-		return nil
-	}
-	return b.conn.tx.Commit(b.ctx)
+	return nil
 }
 
 // endsWithQueued says whether COMMIT may go with what is queued: where the transaction has been
 // begun, and nobody looks at what these statements return, who might not want it then.
 func (c *queueing) endsWithQueued() bool {
-	return c.tx != nil && c.queued != nil &&
+	return c.err == nil && c.tx != nil && c.queued != nil &&
 		!slices.ContainsFunc(c.queued.QueuedQueries, func(q *pgx.QueuedQuery) bool { return q.Fn != nil })
 }
 

@@ -105,8 +105,11 @@ func (e *postgresEngine) transact(ctx context.Context, unsynced bool, fn func(*T
 }
 
 // stoodInTheWay reports a deadlock or a failure to serialise: nothing has been
-// done, and the next try finds the others gone.
+// done, and the next try finds the others gone. A commit without an answer is neither.
 func stoodInTheWay(err error) bool {
+	if _, unknown := errors.AsType[*UnknownError](err); unknown {
+		return false
+	}
 	refused, ok := errors.AsType[*pgconn.PgError](err)
 	return ok && (refused.Code == "40001" || refused.Code == "40P01")
 }

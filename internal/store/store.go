@@ -71,7 +71,8 @@ func (s *Store) Postgres() *pgxpool.Pool { return s.pool }
 // it is. On SQLite it excludes all other writers, in this process and in others,
 // from its first statement on; on PostgreSQL, where each statement sees what has
 // been committed before it, fn locks what its decision rests on (Tx.Lock) and is
-// run again after a deadlock.
+// run again after a deadlock, never after a commit that may have taken effect, whose
+// error is an *UnknownError.
 func (s *Store) Write(ctx context.Context, fn func(*Tx) error) error {
 	return s.engine.transact(ctx, false, fn)
 }
