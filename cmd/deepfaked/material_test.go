@@ -28,10 +28,16 @@ var encoders = sync.OnceValue(func() string {
 // codecFlag finds the encoders that a command line names.
 var codecFlag = regexp.MustCompile(`-c:[av] (\S+)`)
 
-// ffmpeg makes a file called name out of the arguments. The test is skipped
-// where an encoder is missing: distributions leave some out.
+// made is what ffmpeg has made, by name and arguments: ten tests judge the same film.
+var made sync.Map
+
+// ffmpeg makes a file called name out of the arguments, or copies what it made of them
+// before. The test is skipped where an encoder is missing: distributions leave some out.
 func ffmpeg(t testing.TB, name, args string) []byte {
 	t.Helper()
+	if content, ok := made.Load(name + " " + args); ok {
+		return bytes.Clone(content.([]byte))
+	}
 	if encoders() == "" {
 		t.Skip("no ffmpeg command to synthesise media with: run scripts/setup")
 	}
@@ -46,6 +52,7 @@ func ffmpeg(t testing.TB, name, args string) []byte {
 	require.NoError(t, err, "ffmpeg %s: %s", args, out)
 	content, err := os.ReadFile(path)
 	require.NoError(t, err)
+	made.Store(name+" "+args, bytes.Clone(content))
 	return content
 }
 
