@@ -85,6 +85,7 @@ func (s *instance) working(t testing.TB) (pid int) {
 func decoding(t testing.TB, paths ...string) (pid int) {
 	t.Helper()
 	hidden := false
+	const often = 10 * time.Millisecond // while a film is decoded for half a second; each look costs the service's own processor
 	require.Eventually(t, func() bool {
 		for _, pid = range childProcesses(t) {
 			command, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
@@ -99,7 +100,7 @@ func decoding(t testing.TB, paths ...string) (pid int) {
 			}
 		}
 		return false
-	}, patience, time.Millisecond, "no decoder has taken the file up")
+	}, patience, often, "no decoder has taken the file up")
 	if hidden {
 		t.Skip("what a decoder holds is hidden from its user: run this test as root with CAP_SYS_PTRACE")
 	}
