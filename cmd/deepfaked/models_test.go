@@ -96,7 +96,7 @@ func TestModelsThatLie(t *testing.T) { //nolint:paralleltest // one ONNX Runtime
 func TestServiceNotReadyForModelsThatLie(t *testing.T) { //nolint:paralleltest // one ONNX Runtime in a process
 	for name, test := range lies() {
 		t.Run(name, func(t *testing.T) {
-			s := serve(t, "", "--models", lyingModel(t, name, test.change))
+			s := serve(t, "", "--sessions", "1", "--threads", "1", "--models", lyingModel(t, name, test.change))
 			line := s.logs.await(t, `"msg":"not ready"`)
 			for _, w := range append(test.words, name) {
 				assert.Contains(t, line["error"], w)
