@@ -31,7 +31,7 @@ func killDecoders(t *testing.T) (mend func()) {
 // GPU was lost, failed each job within milliseconds, and so took all that waited, 186 of
 // 200 beside a healthy process, through their attempts in six seconds; it stayed ready.
 func TestAnEngineThatFailsIsLeftAlone(t *testing.T) { //nolint:paralleltest // one ONNX Runtime in a process
-	s := serve(t, "", "--admin", "127.0.0.1:0")
+	s := serve(t, unhurried, "--admin", "127.0.0.1:0")
 	s.logs.await(t, ready)
 	key := newKey(t, s.data, "patient", "pro")
 	s.detect(t, key, somePicture(t)).judged(t)

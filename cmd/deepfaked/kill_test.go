@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -20,18 +21,24 @@ import (
 // returns once it is ready. end sends it a signal and waits.
 func spawn(t *testing.T, data string, flags ...string) (s *instance, end func(unix.Signal) int) {
 	t.Helper()
-	s, end = launch(t, data, append([]string{"serve", "--listen", "127.0.0.1:0"}, flags...)...)
+	return spawnIn(t, nil, data, flags...)
+}
+
+// spawnIn is spawn with further variables of the environment.
+func spawnIn(t *testing.T, environment []string, data string, flags ...string) (s *instance, end func(unix.Signal) int) {
+	t.Helper()
+	s, end = launch(t, environment, data, append([]string{"serve", "--listen", "127.0.0.1:0"}, flags...)...)
 	s.url = "http://" + s.logs.await(t, `"msg":"listening"`)["address"].(string)
 	return s, end
 }
 
-// launch is spawn for any command that judges; the instance has no address.
-func launch(t *testing.T, data string, args ...string) (s *instance, end func(unix.Signal) int) {
+// launch is spawnIn for any command that judges; the instance has no address.
+func launch(t *testing.T, environment []string, data string, args ...string) (s *instance, end func(unix.Signal) int) {
 	t.Helper()
 	s = &instance{data: data, logs: &logs{changed: make(chan struct{})}, client: &http.Client{Timeout: patience}}
-	args = append(args, "--data", data, "--provider", "cpu")
+	args = slices.Concat(args[:1], []string{"--data", data, "--provider", "cpu", "--sessions", "2", "--config", write(t, "deepfaked.yaml", []byte(unhurried))}, args[1:])
 	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), os.Args[0], args...)
-	cmd.Stderr = s.logs
+	cmd.Stderr, cmd.Env = s.logs, append(os.Environ(), environment...)
 	require.NoError(t, cmd.Start())
 	ended := false
 	end = func(signal unix.Signal) int {
@@ -55,14 +62,17 @@ func launch(t *testing.T, data string, args ...string) (s *instance, end func(un
 	return s, end
 }
 
-// finished polls a job until it has ended, at a pace that no plan minds.
+// unhurried lets finished ask as often as it likes.
+const unhurried = "plans: {pro: {requests_per_minute: 100000}}"
+
+// finished polls a job until it has ended, of a service that is unhurried.
 func (s *instance) finished(t *testing.T, key, id string) map[string]any {
 	t.Helper()
 	var body map[string]any
 	require.Eventually(t, func() bool {
 		body = s.get(t, key, "/v1/results/"+id).body
 		return body["status"] != "processing"
-	}, patience, 2*time.Second, "%s is not finished", id)
+	}, patience, 50*time.Millisecond, "%s is not finished", id)
 	return body
 }
 

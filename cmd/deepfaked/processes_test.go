@@ -31,12 +31,12 @@ func TestProcessesShareADatabase(t *testing.T) {
 	server.detect(t, key, somePicture(t)).judged(t)
 	assert.Equal(t, "processing", server.get(t, key, "/v1/results/"+first).body["status"], "nobody runs jobs")
 
-	worker, end := launch(t, data, "worker", "--database", database)
+	worker, end := launch(t, nil, data, "worker", "--database", database)
 	assert.Equal(t, "complete", server.finished(t, key, first)["status"])
 	second := accept()
-	require.Eventually(t, func() bool { return running(t, database) }, patience, time.Millisecond, "the job is not begun")
+	require.Eventually(t, func() bool { return running(t, database) }, patience, 10*time.Millisecond, "the job is not begun")
 	end(unix.SIGKILL)
-	heir, endHeir := launch(t, data, "worker", "--database", database)
+	heir, endHeir := launch(t, nil, data, "worker", "--database", database)
 	assert.Equal(t, "complete", server.finished(t, key, second)["status"])
 	assert.InDelta(t, 3, server.usage(t, key), 0)
 
@@ -57,7 +57,8 @@ func TestDatabaseGoesAway(t *testing.T) {
 	postgres := postgrestest.Start(t)
 	database := postgres.Database(t)
 	key := newKeyIn(t, database, "patient", "pro")
-	s, end := spawn(t, t.TempDir(), "--database", database)
+	s, end := spawn(t, t.TempDir(), "--database", database, "--sessions", "0")
+	s.logs.await(t, `"msg":"cores measured"`) // other starts are spared that
 	s.detect(t, key, somePicture(t)).judged(t)
 	postgres.Kill()
 	s.get(t, key, "/v1/usage").want(t, 500, "internal_error")

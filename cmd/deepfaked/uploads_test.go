@@ -15,12 +15,12 @@ import (
 	"deepfaked/internal/bucket/buckettest"
 )
 
-// credentials makes the server's those of the processes that the test starts.
-func credentials(t *testing.T) {
+// credentials makes a file of the server's, for a process to have in its environment.
+func credentials(t *testing.T) (variable, file string) {
 	t.Helper()
 	file, err := buckettest.Credentials(t.TempDir())
 	require.NoError(t, err)
-	t.Setenv("AWS_SHARED_CREDENTIALS_FILE", file)
+	return "AWS_SHARED_CREDENTIALS_FILE", file
 }
 
 // objects are the names of the uploads in a bucket.
@@ -37,8 +37,10 @@ func objects(t *testing.T, server *buckettest.Server) []string {
 // With --uploads s3://… jobs lie in the bucket until they have ended. They wait
 // while it is away, and one that is cut off there fails alone.
 func TestJobsInABucket(t *testing.T) {
+	t.Parallel()
 	server := buckettest.Start(t, "uploads")
-	credentials(t)
+	variable, file := credentials(t)
+	environment := []string{variable + "=" + file}
 	data, film, flags := t.TempDir(), longFilm(t), []string{"--uploads", server.URL("uploads", buckettest.Root), "--workers"}
 	key := newKey(t, data, "patient", "pro")
 	submit := func(s *instance) string {
@@ -46,14 +48,14 @@ func TestJobsInABucket(t *testing.T) {
 		require.Equal(t, 202, a.status, a.raw)
 		return a.id()
 	}
-	s, end := spawn(t, data, append(flags, "0")...)
+	s, end := spawnIn(t, environment, data, append(flags, "0")...)
 	cut, whole := submit(s), submit(s)
 	assert.ElementsMatch(t, []string{cut, whole}, objects(t, server))
 	assert.NoDirExists(t, filepath.Join(data, "jobs"))
 	end(unix.SIGKILL)
 	require.NoError(t, os.Truncate(filepath.Join(server.Folder("uploads"), cut), int64(len(film)/2)))
 
-	s, end = spawn(t, data, append(flags, "1")...)
+	s, end = spawnIn(t, environment, data, append(flags, "1")...)
 	broken := s.finished(t, key, cut)
 	assert.Equal(t, "failed", broken["status"])
 	assert.Contains(t, broken["error"], "The upload was lost")
@@ -75,7 +77,7 @@ func TestJobsInABucket(t *testing.T) {
 // A place for uploads that can't be used keeps the service from starting.
 func TestUploadsRefused(t *testing.T) {
 	server := buckettest.Start(t, "uploads")
-	credentials(t)
+	t.Setenv(credentials(t))
 	for name, c := range map[string]struct {
 		uploads string
 		words   []string
