@@ -33,7 +33,8 @@ func (s *instance) books(t testing.TB) *sql.Conn {
 // models were loaded, for a backup or a failover, left the service answering 500 until
 // somebody restarted it, long after the database was back.
 func TestStartsOnceTheDatabaseIsBack(t *testing.T) { //nolint:paralleltest // one ONNX Runtime in a process
-	s := serve(t, "")
+	s := serve(t, "", "--sessions", "1", "--threads", "1")
+	s.logs.await(t, `"msg":"ONNX Runtime loaded"`) // what looks at the books while that takes place needn't be waited for as well
 	books := s.books(t)
 	_, err := books.ExecContext(t.Context(), "PRAGMA busy_timeout = 10000; BEGIN IMMEDIATE")
 	require.NoError(t, err)
