@@ -105,7 +105,7 @@ func TestKeptUploadsGoByTheEarlierClock(t *testing.T) {
 		keeps time.Duration
 		left  bool
 	}{
-		"it leapt ahead": {month, time.Nanosecond, true},
+		"it leapt ahead": {month, time.Hour, true},
 		"it is right":    {0, time.Nanosecond, false},
 		"it is behind":   {-month, time.Hour, true}, // as the times of its files are
 	} {
@@ -120,7 +120,7 @@ func TestKeptUploadsGoByTheEarlierClock(t *testing.T) {
 }
 
 // keeping is a service with books in a database, or without one in its folder, and the path of an
-// upload that it has just kept, for so long.
+// upload that it has kept a minute ago, for so long.
 func keeping(t *testing.T, database string, retention time.Duration, log io.Writer) (s *service, kept string) {
 	t.Helper()
 	cfg := config.Default()
@@ -135,7 +135,10 @@ func keeping(t *testing.T, database string, retention time.Duration, log io.Writ
 	require.NoError(t, err)
 	require.NoError(t, file.Keep("det_1"))
 	require.NoError(t, file.Close())
-	return s, filepath.Join(cfg.Data, "uploads", "det_1")
+	kept = filepath.Join(cfg.Data, "uploads", "det_1")
+	ago := time.Now().Add(-time.Minute)
+	require.NoError(t, os.Chtimes(kept, ago, ago))
+	return s, kept
 }
 
 // judgedIn is a detection that has come to its end in books.

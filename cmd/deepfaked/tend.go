@@ -29,6 +29,13 @@ func (s *service) retain(ctx context.Context) {
 // purge deletes what is due, unless the clock that says so may be wrong, or the books
 // can't tell whether it is.
 func (s *service) purge(ctx context.Context) {
+	// The times of files are by this machine's clock, or a file server's. One that is ahead of the
+	// database's would have them deleted too soon by itself, and one that is behind by the database's.
+	// What they say is read before the books vouch for them, as they may leap at any time.
+	now := s.process.Now()
+	if own := time.Now(); own.Before(now) {
+		now = own
+	}
 	n, err := s.ledger.Purge(ctx, s.cfg.Retention.Results)
 	leapt, doubted := errors.AsType[*account.LeapError](err)
 	switch {
@@ -42,12 +49,6 @@ func (s *service) purge(ctx context.Context) {
 		return
 	case n > 0:
 		s.logger.Info("deleted results whose time was over", "detections", n)
-	}
-	// The times of files are by this machine's clock, or a file server's. One that is ahead of the
-	// database's would have them deleted too soon by itself, and one that is behind by the database's.
-	now := s.process.Now()
-	if own := time.Now(); own.Before(now) {
-		now = own
 	}
 	switch n, err := s.uploads.Purge(now.Add(-s.cfg.Retention.Results)); {
 	case err != nil:
