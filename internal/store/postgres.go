@@ -29,7 +29,7 @@ func openPostgres(ctx context.Context, opts Options, history []migration) (*Stor
 	}
 	db := openPool(pool)
 	s := &Store{
-		name: placeOf(config), engine: &postgresEngine{db: db}, reader: &Reader{DB: db}, pool: pool, lost: opts.Lost,
+		name: placeOf(config), engine: &postgresEngine{db: db}, reader: db, pool: pool, lost: opts.Lost,
 		close: closing(db.Close, func() error { pool.Close(); return nil }),
 	}
 	patient, cancel := context.WithTimeout(ctx, opts.BusyTimeout)

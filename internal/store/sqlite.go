@@ -13,10 +13,7 @@ import (
 
 // sqliteEngine has one connection for all that writes: every transaction on it is
 // BEGIN IMMEDIATE.
-type sqliteEngine struct {
-	writer   *sql.DB
-	compiled statements
-}
+type sqliteEngine struct{ writer *sql.DB }
 
 // openSQLite is Open for the folder data, with a history of its own.
 func openSQLite(ctx context.Context, data string, opts Options, history []migration) (*Store, error) {
@@ -36,11 +33,11 @@ func openSQLite(ctx context.Context, data string, opts Options, history []migrat
 
 // connect opens both pools; nothing is read yet.
 func connect(path string, opts Options) (*Store, error) {
-	writer, err := sql.Open("sqlite", dsn(path, opts, false))
+	writer, err := openCompiled(dsn(path, opts, false))
 	if err != nil {
 		return nil, fmt.Errorf("open the database %s: %w", path, err)
 	}
-	reader, err := sql.Open("sqlite", dsn(path, opts, true))
+	reader, err := openCompiled(dsn(path, opts, true))
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open the database %s: %w", path, err), writer.Close())
 	}
@@ -49,43 +46,29 @@ func connect(path string, opts Options) (*Store, error) {
 	reader.SetMaxIdleConns(opts.Readers)
 	// The writer is closed last, so that it is the one to fold the log back
 	// into the database file.
-	reads := &Reader{DB: reader, compiled: &statements{}}
-	return &Store{name: path, engine: &sqliteEngine{writer: writer}, reader: reads, writer: writer, close: closing(reader.Close, writer.Close)}, nil
+	return &Store{name: path, engine: &sqliteEngine{writer}, reader: reader, writer: writer, close: closing(reader.Close, writer.Close)}, nil
 }
 
-// transact compiles what fn ran, once the connection is free again. Every
-// transaction sets the level of synchronous for itself: there is nothing to
-// restore, however the one before ended.
+// transact implements engine. Every transaction sets the level of synchronous for
+// itself: there is nothing to restore, however the one before ended.
 func (e *sqliteEngine) transact(ctx context.Context, unsynced bool, fn func(*Tx) error) error {
 	level := "FULL"
 	if unsynced {
 		level = "NORMAL"
 	}
-	missed, err := e.at(ctx, level, fn)
-	if err != nil {
-		return err
-	}
-	e.compiled.compile(ctx, e.writer, missed)
-	return nil
-}
-
-// at returns the texts that fn ran uncompiled.
-func (e *sqliteEngine) at(ctx context.Context, level string, fn func(*Tx) error) ([]string, error) {
 	conn, err := e.writer.Conn(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("wait for the writing connection: %w", err)
+		return fmt.Errorf("wait for the writing connection: %w", err)
 	}
 	defer func() { _ = conn.Close() }() // it waits for the transaction's end
 	if _, err := conn.ExecContext(ctx, "PRAGMA synchronous="+level); err != nil {
-		return nil, fmt.Errorf("choose when to sync: %w", err)
+		return fmt.Errorf("choose when to sync: %w", err)
 	}
 	tx, err := conn.BeginTx(ctx, nil)
 	if err != nil {
-		return nil, fmt.Errorf("begin a transaction: %w", err)
+		return fmt.Errorf("begin a transaction: %w", err)
 	}
-	own := &Tx{tx: tx, compiled: &e.compiled}
-	err = finish(ctx, own, fn)
-	return own.missed, err
+	return finish(ctx, &Tx{tx: tx}, fn)
 }
 
 // migrateSQLite brings the schema forward in a transaction that excludes other

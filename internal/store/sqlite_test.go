@@ -72,7 +72,7 @@ func TestPragmas(t *testing.T) {
 	for pragma, want := range map[string]string{
 		"journal_mode": "wal", "foreign_keys": "1", "busy_timeout": "10000", "synchronous": "2",
 	} {
-		for pool, db := range map[string]*sql.DB{"writer": s.writer, "reader": s.reader.DB} {
+		for pool, db := range map[string]*sql.DB{"writer": s.writer, "reader": s.reader} {
 			var got string
 			require.NoError(t, db.QueryRowContext(t.Context(), "PRAGMA "+pragma).Scan(&got))
 			assert.Equal(t, want, got, "%s of the %s", pragma, pool)
@@ -111,8 +111,7 @@ func TestReaderCompiles(t *testing.T) {
 		})
 	}
 	group.Wait()
-	_, compiled := s.reader.compiled.Load(query)
-	assert.True(t, compiled)
+	assert.Contains(t, keptBy(t, s.reader), query)
 
 	const later = `SELECT count(*) FROM later`
 	var n int

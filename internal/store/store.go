@@ -16,7 +16,7 @@ import (
 type Store struct {
 	name   string
 	engine engine
-	reader *Reader
+	reader *sql.DB
 	writer *sql.DB       // of SQLite
 	pool   *pgxpool.Pool // of PostgreSQL
 	lost   time.Duration
@@ -54,8 +54,9 @@ func (s *Store) Name() string { return s.name }
 func (s *Store) Close() error { return s.close() }
 
 // Reader runs single statements that change nothing, next to whatever is being
-// written. Each statement sees one consistent state.
-func (s *Store) Reader() *Reader { return s.reader }
+// written. Each statement sees one consistent state. Texts should be constants, as
+// they are compiled once.
+func (s *Store) Reader() *sql.DB { return s.reader }
 
 // SQLite is the one writing connection for a library that brings its own
 // statements, nil on PostgreSQL: whatever it does excludes all other writers. One
