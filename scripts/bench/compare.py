@@ -17,7 +17,7 @@ from pathlib import Path
 
 from . import load, machine, media, paper
 from .peers import install, roster, speak
-from .service import Process, Service, end_on_signal, free_port
+from .service import Process, Service, end_on_signal, free_port, must_be_built
 
 OURS = "deepfaked"
 ASKED = ("--post", "/v1/detect")
@@ -316,6 +316,7 @@ class Comparison:
 def main():
     chosen = options()
     end_on_signal()
+    must_be_built("benchmark-peers")
     missing = [] if chosen.media else media.missing()
     if missing:
         sys.exit(f"benchmark-peers: {' and '.join(missing)} missing: run scripts/setup --tests")

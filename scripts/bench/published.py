@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 
 from . import load, machine, media
-from .service import PRECISION, Service, end_on_signal
+from .service import PRECISION, Service, end_on_signal, must_be_built
 from .text import milliseconds, share, table
 
 SHARES = (0.5, 0.8, 2.0)  # of the capacity
@@ -163,6 +163,7 @@ def main():
     if chosen.draw:
         media.make(chosen.draw)
         return
+    must_be_built("benchmark")
     plots = chosen.out / ("benchmarks" if chosen.provider == "cpu" else "benchmarks-gpu")
     plots.mkdir(parents=True, exist_ok=True)
     for old in plots.glob("*.png"):

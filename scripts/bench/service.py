@@ -11,6 +11,7 @@ import time
 import urllib.request
 from pathlib import Path
 
+from . import load
 from .load import SLO, Target
 from .machine import PROGRAM
 from .peers.speak import request
@@ -32,6 +33,13 @@ def end_on_signal():
     """Makes a signal end this program by way of every `with`, so that no server stays behind."""
     for which in (signal.SIGTERM, signal.SIGINT):
         signal.signal(which, lambda number, _: sys.exit(128 + number))
+
+
+def must_be_built(name):
+    """Ends this program, which has that name, where the service or its client have not been built."""
+    for program in (PROGRAM, load.PROGRAM):
+        if not os.access(program, os.X_OK):
+            sys.exit(f"{name}: {program} is missing: run make build")
 
 
 def free_port():

@@ -236,3 +236,22 @@ class Tools(unittest.TestCase):
     def test_workloads(self):
         for name, (_, folders, _) in media.WORKLOADS.items():
             self.assertEqual(len(media.arguments(name, "x")), len(folders) + (2 if name == "mix" else 0))
+
+
+class Scripts(unittest.TestCase):
+    """Whoever has not built yet could not be told what the scripts do: --help, too, said that bin/deepfaked was missing."""
+
+    def test_help_comes_first(self):
+        root = Path(__file__).parents[2]
+        with tempfile.TemporaryDirectory() as box:
+            shutil.copytree(root / "scripts" / "bench", Path(box, "scripts", "bench"))
+            for name in ("benchmark", "benchmark-peers"):
+                script = shutil.copy(root / "scripts" / name, Path(box, "scripts", name))
+
+                def told(*arguments, script=script):
+                    return subprocess.run([script, *arguments], capture_output=True, text=True, check=False)
+
+                self.assertIn(f"usage: scripts/{name}", told("--help").stdout)
+                refused = told("--media", box)
+                self.assertEqual(refused.returncode, 1)
+                self.assertEqual(refused.stderr, f"{name}: bin/deepfaked is missing: run make build\n")
