@@ -53,6 +53,7 @@ func (s *service) serve(ctx context.Context) error {
 	} else {
 		<-finished
 	}
+	s.settleUp()
 	return err
 }
 

@@ -94,6 +94,16 @@ func (s *service) tend(ctx context.Context) {
 	}
 }
 
+// settleUp tells the books once more what they have not taken yet, as nobody will know of it
+// when this process has ended.
+func (s *service) settleUp() {
+	ctx, cancel := context.WithTimeout(context.Background(), tendEvery)
+	defer cancel()
+	if left, err := s.ledger.Retry(ctx); err != nil {
+		s.logger.Error("what was begun could not be ended before the service did; clients who were told of an error may be charged", "detections", left, "error", err)
+	}
+}
+
 // untended says what could not be done, with so many detections owed to the books.
 func (s *service) untended(owed int, err error) {
 	if owed == 0 {

@@ -103,7 +103,7 @@ func (l *Ledger) ReserveAll(ctx context.Context, all []Request, also ...Step) er
 	err := l.enter(ctx, all, now, func() error {
 		return l.hear(ctx, all, l.store.Write(ctx, func(tx *store.Tx) error { return l.reserveAll(ctx, tx, all, also, now) }))
 	})
-	if isUnknown(err) {
+	if IsUnknown(err) {
 		l.disown(all)
 	}
 	if err != nil {

@@ -17,7 +17,8 @@ import (
 // lookAgain is the time between two questions while the database does not answer.
 const lookAgain = 100 * time.Millisecond
 
-func isUnknown(err error) bool {
+// IsUnknown says of an error of ReserveAll or SettleAll that nobody knows yet whether it was done.
+func IsUnknown(err error) bool {
 	_, unknown := errors.AsType[*store.UnknownError](err)
 	return unknown
 }
@@ -60,8 +61,9 @@ func (l *Ledger) areReserved(ctx context.Context, all []Request) (there bool, er
 	err = l.store.WriteUnsynced(ctx, func(tx *store.Tx) error {
 		queued := tx.Queue(func(batch *pgx.Batch) {
 			batch.Queue(lockDetections, ids)
-			// A statement of its own: it sees what was committed when it begins.
-			batch.Queue(`SELECT EXISTS (SELECT FROM detections WHERE id = ANY ($1::text[]))`, ids).
+			// A statement of its own: it sees what was committed when it begins. A standby,
+			// which may not know of that yet, refuses to lock rows.
+			batch.Queue(`SELECT count(*) > 0 FROM (SELECT FROM detections WHERE id = ANY ($1::text[]) FOR KEY SHARE) AS found`, ids).
 				QueryRow(func(row pgx.Row) error { return row.Scan(&there) })
 		})
 		return errors.Join(queued, tx.Flush(ctx))

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -64,7 +66,7 @@ func TestAReservationThatIsLost(t *testing.T) {
 		lost.cuts.Store(true)
 		err := l.ReserveAll(t.Context(), requests(a, n))
 		require.Error(t, err)
-		assert.False(t, isUnknown(err), "%v", err)
+		assert.False(t, IsUnknown(err), "%v", err)
 		used, reserved, submitted := taken(t, l, a)
 		assert.Zero(t, used+reserved+submitted)
 		assert.Zero(t, l.owed.count())
@@ -91,7 +93,7 @@ func TestJobsThatNobodyKnowsOf(t *testing.T) {
 			all := requests(a, 2)
 			between.Lose("det_", true)
 			err := far.ReserveAll(t.Context(), all)
-			assert.True(t, isUnknown(err), "%v", err)
+			assert.True(t, IsUnknown(err), "%v", err)
 			for _, r := range all {
 				meanwhile(t, near, r.Submission.ID)
 			}
@@ -123,7 +125,7 @@ func TestAResultWhoseAnswerIsLost(t *testing.T) {
 	id := reserve(t, far, a, false)
 	between.Lose("det_", false)
 	_, err := far.Settle(t.Context(), id, outcome)
-	assert.True(t, isUnknown(err), "%v", err)
+	assert.True(t, IsUnknown(err), "%v", err)
 	assert.Equal(t, Complete, settle(t, far, id).State)
 	used, reserved, submitted := taken(t, near, a)
 	assert.Equal(t, []int{1, 0, 1}, []int{used, reserved, submitted})
@@ -148,4 +150,50 @@ func TestAResultThatNobodyIsToldOf(t *testing.T) {
 	comesBack(t, far)
 	used, reserved, submitted := taken(t, near, a)
 	assert.Equal(t, []int{1, 0, 1}, []int{used, reserved, submitted})
+}
+
+// A result that its client never had was taken off the latest period that had begun, which
+// need not be the one of the account's present plan.
+func TestAScanIsTakenOffItsPlansPeriod(t *testing.T) {
+	t.Parallel()
+	l := open(t, postgrestest.Database(t), at("2026-01-15T12:00:00Z"))
+	a := join(t, l, "ann", "free") // whose one period begins today
+	settle(t, l, reserve(t, l, a, false))
+	_, err := l.ChangePlan(t.Context(), "ann", "pro") // whose period began on the first
+	require.NoError(t, err)
+	moved := a
+	moved.Plan = l.plans["pro"]
+	id := reserve(t, l, moved, false)
+	settle(t, l, id)
+	require.NoError(t, l.Withdraw(t.Context(), id))
+	assert.Zero(t, usage(t, l, moved).Used)
+	assert.Equal(t, 1, usage(t, l, a).Used)
+}
+
+// A standby may not have heard yet what was committed: it is not asked what came of it.
+func TestAStandbyDoesNotKnow(t *testing.T) {
+	t.Parallel()
+	l := open(t, postgrestest.Database(t), at("2026-01-15T12:00:00Z"))
+	all := requests(join(t, l, "ann", "free"), 1)
+	there, err := l.areReserved(t.Context(), all)
+	require.NoError(t, err)
+	require.False(t, there)
+
+	pool := l.store.Postgres()
+	var name string
+	require.NoError(t, pool.QueryRow(t.Context(), `SELECT current_database()`).Scan(&name))
+	readOnly := func(is string) {
+		require.NoError(t, pool.AcquireFunc(t.Context(), func(conn *pgxpool.Conn) error {
+			if _, err := conn.Exec(t.Context(), `SET default_transaction_read_only = off`); err != nil {
+				return err
+			}
+			_, err := conn.Exec(t.Context(), `ALTER DATABASE `+pgx.Identifier{name}.Sanitize()+` SET default_transaction_read_only = `+is)
+			return err
+		}))
+		pool.Reset()
+	}
+	readOnly("on")
+	_, err = l.areReserved(t.Context(), all)
+	readOnly("off")
+	require.ErrorContains(t, err, "read-only")
 }

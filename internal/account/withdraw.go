@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"time"
 
 	"deepfaked/internal/store"
 )
@@ -45,10 +46,23 @@ func (l *Ledger) withdrawal(id string) ending {
 		if err != nil || state != Complete {
 			return err
 		}
-		// It was counted in the period that it was reserved in, the last to begin before.
-		_, err = tx.ExecContext(ctx, `
-			UPDATE scans SET count = count - 1 WHERE account_id = $1
-			AND period = (SELECT max(period) FROM scans WHERE account_id = $1 AND period <= $2)`, account, created)
+		return l.uncount(ctx, tx, account, fromMicros(created))
+	}
+}
+
+// uncount takes back a scan of an account that was reserved then.
+func (l *Ledger) uncount(ctx context.Context, tx *store.Tx, account string, reserved time.Time) error {
+	var name string
+	var joined int64
+	err := tx.QueryRowContext(ctx, `SELECT plan, created_at FROM accounts WHERE id = $1`, account).Scan(&name, &joined)
+	if err != nil {
 		return err
 	}
+	plan, err := l.plan(name, account)
+	if err != nil {
+		return err
+	}
+	_, err = tx.ExecContext(ctx, `UPDATE scans SET count = count - 1 WHERE account_id = $1 AND period = $2`,
+		account, micros(plan.PeriodStart(reserved, fromMicros(joined))))
+	return err
 }

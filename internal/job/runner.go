@@ -148,9 +148,8 @@ func (r *Runner) reserve(ctx context.Context, all []accepted) error {
 		said, err = r.insert(ctx, tx, jobs)
 		return err
 	})
-	_, unknown := errors.AsType[*store.UnknownError](err)
 	switch {
-	case unknown:
+	case account.IsUnknown(err):
 		err = fmt.Errorf("%w: %w", gather.ErrUndecided, err) // alone, each might be refused beside its own job
 	case err == nil:
 		waiting, accepted = said, jobs

@@ -55,7 +55,7 @@ func (b *Books) refused(err error) {
 
 // wroteAll counts n that went together; each took as long as all.
 func (b *Books) wroteAll(n int, began time.Time, event Event, err error) {
-	if n > 1 && err != nil {
+	if n > 1 && err != nil && !account.IsUnknown(err) {
 		return
 	}
 	for range n {
@@ -108,7 +108,7 @@ func (b *Books) Settle(ctx context.Context, id string, o account.Outcome) (accou
 }
 
 // ReserveAll is the ledger's. Several that are refused are each tried alone, and
-// told of then.
+// told of then, unless nobody knows what has come of them.
 func (b *Books) ReserveAll(ctx context.Context, all []account.Request, also ...account.Step) error {
 	began := time.Now()
 	err := b.Ledger.ReserveAll(ctx, all, also...)

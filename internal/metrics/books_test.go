@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/stretchr/testify/assert"
@@ -49,6 +50,13 @@ func TestWhatIsNoErrorOfTheBooks(t *testing.T) {
 
 	require.Error(t, accept(errors.New("the disk is full")))
 	assert.InDelta(t, 1, counted(Broken), 0)
+
+	// Of several nobody is told, as each is tried alone, which is not done where nobody
+	// knows what has come of them.
+	books.wroteAll(2, time.Now(), Reserved, errors.New("the disk is full"))
+	assert.InDelta(t, 1, counted(Broken), 0)
+	books.wroteAll(2, time.Now(), Reserved, &store.UnknownError{Err: errors.New("it is away")})
+	assert.InDelta(t, 3, counted(Broken), 0)
 }
 
 // step is another part of a transaction, which fails with err.

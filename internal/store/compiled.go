@@ -166,10 +166,10 @@ type compiledRows struct {
 
 // Close implements driver.Rows.
 func (r *compiledRows) Close() error {
-	s, err := r.stmt, r.Rows.Close()
-	if s == nil { // closed before
-		return err
+	s := r.stmt
+	if s == nil { // closed before: another may have what they came from
+		return nil
 	}
 	r.stmt = nil
-	return r.conn.give(r.text, s, err)
+	return r.conn.give(r.text, s, r.Rows.Close())
 }
