@@ -79,18 +79,12 @@ func TestKeptUploadsAreLeftWhereTheBooksDoNotAnswer(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
 	s, kept := keeping(t, "", time.Nanosecond, &log)
-	write := func(statement string) {
-		require.NoError(t, s.books.Write(t.Context(), func(tx *store.Tx) error {
-			_, err := tx.ExecContext(t.Context(), statement)
-			return err
-		}))
-	}
 
-	write(`ALTER TABLE clock RENAME TO elsewhere`)
+	rename(t, s, "clock", "elsewhere")
 	s.purge(t.Context())
 	assert.Contains(t, log.String(), "kept uploads are left as well")
 	assert.FileExists(t, kept)
-	write(`ALTER TABLE elsewhere RENAME TO clock`)
+	rename(t, s, "elsewhere", "clock")
 	s.purge(t.Context())
 	assert.NoFileExists(t, kept)
 }
@@ -117,6 +111,15 @@ func TestKeptUploadsGoByTheEarlierClock(t *testing.T) {
 			assert.Equal(t, c.left, err == nil, err)
 		})
 	}
+}
+
+// rename gives a table of the service's books another name: what asks for it finds none.
+func rename(t *testing.T, s *service, table, name string) {
+	t.Helper()
+	require.NoError(t, s.books.Write(t.Context(), func(tx *store.Tx) error {
+		_, err := tx.ExecContext(t.Context(), `ALTER TABLE `+table+` RENAME TO `+name)
+		return err
+	}))
 }
 
 // keeping is a service with books in a database, or without one in its folder, and the path of an

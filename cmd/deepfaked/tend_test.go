@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"deepfaked/internal/account"
-	"deepfaked/internal/store"
 )
 
 // What the database had not taken was forgotten by a service that was told to stop, though
@@ -30,18 +29,12 @@ func TestAServiceThatStopsTriesOnceMore(t *testing.T) {
 		require.NoError(t, s.books.Reader().QueryRowContext(t.Context(), `SELECT count(*) FROM reservations`).Scan(&n))
 		return n
 	}
-	write := func(statement string) {
-		require.NoError(t, s.books.Write(t.Context(), func(tx *store.Tx) error {
-			_, err := tx.ExecContext(t.Context(), statement)
-			return err
-		}))
-	}
 
-	write(`ALTER TABLE detections RENAME TO elsewhere`)
+	rename(t, s, "detections", "elsewhere")
 	require.Error(t, s.ledger.Withdraw(t.Context(), id))
 	s.settleUp()
 	assert.Contains(t, log.String(), "may be charged")
-	write(`ALTER TABLE elsewhere RENAME TO detections`)
+	rename(t, s, "elsewhere", "detections")
 	require.Equal(t, 1, reserved())
 	s.settleUp()
 	assert.Zero(t, reserved())

@@ -58,6 +58,41 @@ func testRecoverAfterACrash(t *testing.T, fresh database) {
 	assert.Zero(t, n)
 }
 
+// The day of a Free account went on counting what a crash of the service had ended: whose
+// last submissions it took had to wait until the next day. Withdraw gives the day back for
+// any other fault of the service.
+func TestACrashGivesTheDayBack(t *testing.T) {
+	t.Parallel()
+	onBoth(t, testACrashGivesTheDayBack)
+}
+
+func testACrashGivesTheDayBack(t *testing.T, fresh database) {
+	t.Helper()
+	dir, c := fresh(t), at("2026-01-15T23:00:00Z")
+	l := open(t, dir, c)
+	ann, ben := join(t, l, "ann", "free"), join(t, l, "ben", "free")
+	settle(t, l, reserve(t, l, ann, false))
+	for range ann.Plan.Daily - 1 {
+		reserve(t, l, ann, false)
+	}
+	reserve(t, l, ben, false)
+	require.Error(t, l.Check(t.Context(), ann))
+
+	require.NoError(t, l.process.Leave())
+	c.add(2 * time.Hour) // the day on which they were accepted is another one by then
+	l = open(t, dir, c)
+	reserve(t, l, ben, false)
+	recovered(t, l, ann.Plan.Daily)
+	for who, want := range map[string][2]int{ann.ID: {1, 0}, ben.ID: {0, 1}} {
+		var days [2]int
+		for i, ago := range []time.Duration{2 * time.Hour, 0} {
+			require.NoError(t, l.store.Reader().QueryRowContext(t.Context(),
+				`SELECT coalesce(sum(count), 0) FROM submissions WHERE account_id = $1 AND day = $2`, who, dayNumber(c.Now().Add(-ago))).Scan(&days[i]))
+		}
+		assert.Equal(t, want, days)
+	}
+}
+
 // recovered waits until as many places have been taken back.
 func recovered(t *testing.T, l *Ledger, want int) {
 	t.Helper()

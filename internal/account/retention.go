@@ -1,32 +1,74 @@
 package account
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"deepfaked/internal/store"
 )
 
 // Recover cleans up after processes that ended without warning: synchronous
-// detections that they left processing are taken out, and their places released.
-// It returns how many. Asynchronous ones go on: their jobs know where they stand.
-// It can run at any time, and needs Options.Process.
+// detections that they left processing are taken out, their places released, and the
+// days give them back. It returns how many. Asynchronous ones go on: their jobs know
+// where they stand. It can run at any time, and needs Options.Process.
 func (l *Ledger) Recover(ctx context.Context) (int, error) {
-	var n int64
+	var left []abandoned
 	err := l.process.Inherit(ctx, func(tx *store.Tx) (err error) {
-		// The reservations go with them (ON DELETE CASCADE).
-		n, err = affected(tx.ExecContext(ctx, `
-			DELETE FROM detections WHERE state = 'processing' AND mode = 'sync'
-			AND id NOT IN (SELECT detection_id FROM reservations WHERE process IN (`+l.store.AtWork()+`))
-			AND NOT (`+l.store.Lately("to_timestamp(created_at / 1e6)")+`)`))
+		if left, err = l.takeOut(ctx, tx); err != nil {
+			return err
+		}
+		for _, a := range left {
+			err = errors.Join(err, giveDayBack(ctx, tx, a.account, a.created))
+		}
 		return err
 	})
 	if err != nil {
 		return 0, fmt.Errorf("recover: %w", err)
 	}
-	return int(n), nil
+	return len(left), nil
+}
+
+// abandoned is a synchronous detection whose process is no longer at work.
+type abandoned struct {
+	account string
+	created time.Time
+}
+
+// takeOut deletes all of them, and returns them by account, so that two who change the
+// days of several accounts do it in the same order.
+func (l *Ledger) takeOut(ctx context.Context, tx *store.Tx) (left []abandoned, err error) {
+	// The reservations go with them (ON DELETE CASCADE).
+	rows, err := tx.QueryContext(ctx, `
+		DELETE FROM detections WHERE state = 'processing' AND mode = 'sync'
+		AND id NOT IN (SELECT detection_id FROM reservations WHERE process IN (`+l.store.AtWork()+`))
+		AND NOT (`+l.store.Lately("to_timestamp(created_at / 1e6)")+`) RETURNING account_id, created_at`)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		var a abandoned
+		var created int64
+		if err := rows.Scan(&a.account, &created); err != nil {
+			return nil, err
+		}
+		a.created = fromMicros(created)
+		left = append(left, a)
+	}
+	slices.SortFunc(left, func(a, b abandoned) int { return cmp.Compare(a.account, b.account) })
+	return left, rows.Err()
+}
+
+// giveDayBack has the day on which a submission was accepted not count it.
+func giveDayBack(ctx context.Context, tx *store.Tx, account string, accepted time.Time) error {
+	_, err := tx.ExecContext(ctx, `UPDATE submissions SET count = count - 1 WHERE account_id = $1 AND day = $2`,
+		account, dayNumber(accepted))
+	return err
 }
 
 // purgeBatch bounds a deletion, so that requests get their turn in between.

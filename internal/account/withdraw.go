@@ -41,8 +41,7 @@ func (l *Ledger) withdrawal(id string) ending {
 		if err != nil {
 			return err
 		}
-		_, err = tx.ExecContext(ctx, `UPDATE submissions SET count = count - 1 WHERE account_id = $1 AND day = $2`,
-			account, dayNumber(fromMicros(created)))
+		err = giveDayBack(ctx, tx, account, fromMicros(created))
 		if err != nil || state != Complete {
 			return err
 		}
