@@ -114,7 +114,7 @@ func (g *gate) queue(ctx context.Context, v *visit) error {
 		v.entry.deadline = deadline
 	}
 	if v.entry.payer.priority == Interactive {
-		if err := g.refuse(v, took, now); err != nil {
+		if err := g.refuse(v, now); err != nil {
 			return err
 		}
 		g.lines[v.entry.queue].waiting++
@@ -141,7 +141,7 @@ const doubt = 4
 // refuse says whether an interactive file would wait for longer than it may, or
 // beyond its deadline. Background work has no caller who waits: whoever submits
 // it bounds it.
-func (g *gate) refuse(v *visit, took time.Duration, now time.Time) error {
+func (g *gate) refuse(v *visit, now time.Time) error {
 	l := &g.lines[v.entry.queue]
 	if l.waiting == 0 {
 		l.empty = now
@@ -150,7 +150,7 @@ func (g *gate) refuse(v *visit, took time.Duration, now time.Time) error {
 		}
 	}
 	wait := g.predict(v, now)
-	end := wait + took
+	end := wait + g.believed(v.class, now)
 	hopeless := now.Add(end + end/doubt).After(v.entry.deadline)
 	if hopeless || wait > g.patience(v, now) || l.waiting >= g.opts.Waiting {
 		return &SaturatedError{RetryAfter: max(wait, time.Second)}
@@ -180,6 +180,15 @@ func (g *gate) crowded(v *visit, now time.Time) error {
 
 // untried says that no file of a class was let in for a while.
 func (g *gate) untried(c class, now time.Time) bool { return now.Sub(g.tried[c]) >= again }
+
+// believed is how long a file of a class takes where it may be refused for that: no time
+// where none was let in for a while.
+func (g *gate) believed(c class, now time.Time) time.Duration {
+	if g.untried(c, now) {
+		return 0
+	}
+	return g.costs.of(c)
+}
 
 // patience is the longest wait at present. A burst may wait for long, since it
 // passes; where the line has not been empty for a while, a long line helps
@@ -253,11 +262,13 @@ func (g *gate) dispatch(now time.Time) {
 	}
 }
 
-// next is whose turn it is of those who may be let in.
+// next is whose turn it is of those who may be let in. People go past jobs that have their
+// share, but not past one that only waits for the places of long files to become free:
+// they would take each as it does.
 func (g *gate) next(now time.Time) (next *entry) {
 	for queue := range g.lines {
 		e := g.turns.first(queue, now, true)
-		if e != nil && e.payer.priority == Background && !g.may(e.visit) {
+		if e != nil && e.payer.priority == Background && g.shared(e.visit) {
 			e = g.turns.first(queue, now, false)
 		}
 		if e != nil && g.may(e.visit) && (next == nil || g.turns.precedes(e, next, now)) {
@@ -278,17 +289,24 @@ func (g *gate) may(v *visit) bool {
 		return true
 	case running[v.entry.payer.priority] == 0 && v.entry.payer.priority == Interactive:
 		return true
-	case v.entry.payer.priority == Background && running[Background] > 0 && running[Background]+v.places > g.opts.Parallel/2:
+	case v.entry.payer.priority == Background && g.shared(v):
 		return false
 	}
 	return g.held() == 0 || g.held()+v.places <= g.most()
+}
+
+// shared says that jobs have what they may have beside people, and v would be more.
+func (g *gate) shared(v *visit) bool {
+	n := g.lines[long].running[Background]
+	return v.entry.queue == long && n > 0 && n+v.places > g.opts.Parallel/2
 }
 
 // isLate says whether a file that has waited would be done after its deadline. The
 // processors may be slower than they were when it was let into the line; to begin all
 // the same would end in no answer to anybody. Background work has no caller who waits.
 func (g *gate) isLate(e *entry, now time.Time) bool {
-	return e.payer.priority == Interactive && e.since.Before(now) && now.Add(g.costs.of(e.visit.class)).After(e.deadline)
+	end := now.Add(g.believed(e.visit.class, now))
+	return e.payer.priority == Interactive && e.since.Before(now) && !end.Before(e.deadline)
 }
 
 // turnAway takes out a file that has waited in vain.
@@ -338,7 +356,7 @@ func (g *gate) abandon(v *visit) {
 
 // leave frees the place of v. What it took is remembered when it was judged; when it was
 // not, as with a damaged file, at most that such files take longer than they were thought
-// to.
+// to, and of those that nothing was known of that they are not quick.
 func (g *gate) leave(v *visit, judged bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -346,12 +364,17 @@ func (g *gate) leave(v *visit, judged bool) {
 	g.count(v, -1, now)
 	took := now.Sub(v.start)
 	seen := cost{took, g.lines[v.entry.queue].crowd.during(took, v.before)}
-	switch was, known := g.costs.near(v.class); {
+	was, known := g.costs.near(v.class)
+	thought := was.in(seen.crowd)
+	if !known {
+		thought = max(g.costs.of(v.class), briefly)
+	}
+	switch {
 	case judged && v.anew:
 		g.costs[v.class] = seen // what was seen before may hold no longer
 	case judged:
 		g.costs.observe(v.class, seen)
-	case !known || took > was.in(seen.crowd):
+	case took > thought:
 		seen.took += took / doubt // and it was not done
 		g.costs.observe(v.class, seen)
 	}
