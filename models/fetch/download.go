@@ -69,7 +69,7 @@ func settle(from, want, path string) error {
 
 // attempt asks again for as long as answers bring more of the file.
 func (o Options) attempt(ctx context.Context, file File, part *os.File) error {
-	for vain := 0; ; {
+	for vain, most := 0, int64(0); ; {
 		before, err := part.Seek(0, io.SeekEnd)
 		if err != nil {
 			return err
@@ -85,8 +85,8 @@ func (o Options) attempt(ctx context.Context, file File, part *os.File) error {
 		if seekErr != nil {
 			return seekErr
 		}
-		if vain++; after > before {
-			vain = 0
+		if vain++; after > most { // what was thrown away and comes again is no progress
+			vain, most = 0, after
 		}
 		if vain == o.Attempts {
 			return err
