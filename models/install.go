@@ -25,33 +25,60 @@ type Candidate struct {
 // ReadCandidate reads the model in folder with its licence files, whose names
 // begin with LICENSE, LICENCE or NOTICE or which lie in a folder LICENSES. What
 // Install writes is what was read here, whatever becomes of the folder meanwhile.
+// The licence files must not be links out of the folder, which may be another's work:
+// whoever may read the installed model would read what they lead to.
 func ReadCandidate(folder string) (*Candidate, error) {
-	fsys := os.DirFS(folder)
-	model, err := Load(fsys, ".")
+	c, err := readCandidate(folder)
 	if err != nil {
 		return nil, &fs.PathError{Op: "model folder", Path: folder, Err: err}
 	}
-	names := []string{CardFile}
+	return c, nil
+}
+
+func readCandidate(folder string) (*Candidate, error) {
+	model, err := Load(os.DirFS(folder), ".")
+	if err != nil {
+		return nil, err
+	}
+	card, err := readFile(os.DirFS(folder), CardFile, MaxCardBytes)
+	if err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(folder)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close() //nolint:errcheck // nothing was written
+	c := &Candidate{Model: model, texts: map[string][]byte{CardFile: card}}
+	return c, c.readLicences(root.FS())
+}
+
+// readLicences reads the licence files of the model's folder.
+func (c *Candidate) readLicences(fsys fs.FS) error {
+	var names []string
 	for _, pattern := range []string{"LICENSE*", "LICENCE*", "NOTICE*", licences + "/*"} {
 		more, err := fs.Glob(fsys, pattern)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		names = append(names, more...)
 	}
-	c := &Candidate{Model: model, texts: map[string][]byte{}}
 	for _, name := range names {
-		if name == model.Card.File || slices.ContainsFunc(model.Card.Variants, func(v Variant) bool { return v.File == name }) {
+		if name == c.Card.File || slices.ContainsFunc(c.Card.Variants, func(v Variant) bool { return v.File == name }) {
 			continue
 		}
-		if info, err := fs.Stat(fsys, name); err == nil && info.IsDir() {
+		info, err := fs.Stat(fsys, name)
+		if err == nil && info.IsDir() {
 			continue
 		}
-		if c.texts[name], err = readFile(fsys, name, MaxCardBytes); err != nil {
-			return nil, &fs.PathError{Op: "model folder", Path: folder, Err: err}
+		if err == nil {
+			c.texts[name], err = readFile(fsys, name, MaxCardBytes)
+		}
+		if err != nil {
+			return fmt.Errorf("the licence file %s, which must lie in the folder itself: %w", name, err)
 		}
 	}
-	return c, nil
+	return nil
 }
 
 // Install writes the model to a folder of its name in dir, which it makes when

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"testing/fstest"
 )
@@ -65,6 +66,36 @@ func TestInstallTakesAFolderOfLicences(t *testing.T) {
 	}
 	if names := listing(t, target); len(names) != 3 {
 		t.Errorf("installed %q", names)
+	}
+}
+
+// A licence file that was a link had whatever it led to, such as a key of root's, who installs, copied
+// to where all may read who may read the models. A link within the folder is what it leads to.
+func TestInstallFollowsNoLinkOutOfTheFolder(t *testing.T) {
+	t.Parallel()
+	secret := filepath.Join(t.TempDir(), "secret")
+	if err := os.WriteFile(secret, []byte("secret"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	files := folder(t, "first")
+	files["terms"] = &fstest.MapFile{Data: []byte("terms")}
+	dir := writeTree(t, files)
+	link := filepath.Join(dir, "LICENSE")
+	if err := os.Symlink(secret, link); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ReadCandidate(dir); err == nil || !strings.Contains(err.Error(), "LICENSE, which must lie in the folder") {
+		t.Errorf("a link out of the folder: %v", err)
+	}
+	if err := errors.Join(os.Remove(link), os.Symlink("terms", link)); err != nil {
+		t.Fatal(err)
+	}
+	c, err := ReadCandidate(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if terms := c.texts["LICENSE"]; string(terms) != "terms" {
+		t.Errorf("the licence is %q", terms)
 	}
 }
 

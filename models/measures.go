@@ -17,18 +17,32 @@ func checkCalibration(c *Card) error {
 }
 
 func checkPlatt(field string, k Calibration, on []Measurement) error {
+	if err := checkLine(field, k.Scale, k.Bias); err != nil {
+		return err
+	}
 	switch {
 	case k.Method != "platt":
 		return wrong(field+".method", "is %q, it must be platt", k.Method)
-	case !finite(k.Scale) || k.Scale <= 0:
-		return wrong(field+".scale", "is %g, it must be a positive number: the output grows with the odds of fake", k.Scale)
-	case !finite(k.Bias):
-		return wrong(field+".bias", "must be a finite number")
 	case k.Limits != nil && !(k.Limits[0] <= 0 && k.Limits[1] >= 0 && finite(k.Limits[0]) && finite(k.Limits[1])):
 		return wrong(field+".limits", "is %g, it must be two finite numbers, one of at most and one of at least 0", *k.Limits)
 	}
 	if low, high := supported(on); k.Limits != nil && (k.Limits[0] < low || k.Limits[1] > high) {
 		return wrong(field+".limits", "is %g, it must stay between %.4g and %.4g: what is measured supports no more", *k.Limits, low, high)
+	}
+	return nil
+}
+
+// steepest bounds what is made of an output, far beyond what any model needs: the log-odds
+// of whatever a model answers remain finite numbers, and so do sums of them.
+const steepest = 1e9
+
+// checkLine refuses what is no line from outputs to log-odds that grow with them.
+func checkLine(field string, scale, bias float64) error {
+	switch {
+	case !within(scale, 0, steepest) || scale == 0:
+		return wrong(field+".scale", "is %g, it must be a positive number of at most %g: the output grows with the odds of fake", scale, steepest)
+	case !within(bias, -steepest, steepest):
+		return wrong(field+".bias", "is %g, it must be between %g and %g", bias, -steepest, steepest)
 	}
 	return nil
 }

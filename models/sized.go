@@ -33,16 +33,15 @@ func mix(a, b, share float64) float64 { return (1-share)*a + share*b }
 func checkSizes(field string, c Calibration) error {
 	sizes := c.Sizes
 	for i, s := range sizes {
-		at := field + "." + strconv.Itoa(i) + "."
+		at := field + "." + strconv.Itoa(i)
+		if err := checkLine(at, s.Scale, s.Bias); err != nil {
+			return err
+		}
 		switch {
 		case s.Side < 1 || i > 0 && s.Side <= sizes[i-1].Side:
-			return wrong(at+"side", "is %d, it must be positive, and more than that of the size before", s.Side)
-		case !finite(s.Scale) || s.Scale <= 0:
-			return wrong(at+"scale", "is %g, it must be a positive number: the output grows with the odds of fake", s.Scale)
-		case !finite(s.Bias):
-			return wrong(at+"bias", "must be a finite number")
+			return wrong(at+".side", "is %d, it must be positive, and more than that of the size before", s.Side)
 		case i == len(sizes)-1 && (s.Scale != c.Scale || s.Bias != c.Bias):
-			return wrong(at+"scale", "with bias is %g, %g, it must be as the calibration itself: from this size on that one holds", s.Scale, s.Bias)
+			return wrong(at+".scale", "with bias is %g, %g, it must be as the calibration itself: from this size on that one holds", s.Scale, s.Bias)
 		}
 	}
 	return nil

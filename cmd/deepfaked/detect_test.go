@@ -152,6 +152,23 @@ func TestNamesForgeNothing(t *testing.T) { //nolint:paralleltest // one ONNX Run
 	}
 }
 
+// TestCardsForgeNothing: so did what the card of a model said of its version and licences.
+func TestCardsForgeNothing(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	builtin := os.DirFS(filepath.Join("..", "..", "models", "builtin", "face-detection"))
+	require.NoError(t, os.CopyFS(dir, builtin))
+	path := filepath.Join(dir, models.CardFile)
+	card, err := os.ReadFile(path)
+	require.NoError(t, err)
+	card = regexp.MustCompile(`"(version|weights)": "[^"]*"`).ReplaceAll(card, []byte(`"$1": "1\u001b[2J\nforged"`))
+	card = bytes.Replace(card, []byte(`"deepfaked-face-detection"`), []byte(`"another"`), 1)
+	require.NoError(t, os.WriteFile(path, card, 0o600))
+	list := call(t, "models", "list", "--models", dir).ok(t)
+	assert.Equal(t, 2, strings.Count(list, `"1\x1b[2J\nforged"`), list)
+	assert.NotContains(t, list, "\x1b")
+}
+
 func TestDetectWithoutModels(t *testing.T) { //nolint:paralleltest // one ONNX Runtime in a process
 	file := write(t, "a.png", somePicture(t))
 	call(t, "detect", "--onnxruntime", "/nonexistent.so", file).refused(t, exitFailed, "/nonexistent.so")

@@ -68,7 +68,7 @@ func (c *modelsList) run(_ context.Context, to streams) error {
 		if c.Task == models.FaceDetection && c.Name != finder {
 			folder += ", not used: " + finder + " takes its place"
 		}
-		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", c.Name, c.Version, c.Task, summary(c), c.Licences.Weights, folder)
+		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", c.Name, filename.Shown(c.Version), c.Task, summary(c), filename.Shown(c.Licences.Weights), folder)
 	}
 	if err := table.Flush(); err != nil {
 		return err
