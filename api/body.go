@@ -130,8 +130,8 @@ func (b *body) deadline(now time.Time) time.Time {
 }
 
 // touched says that reading on can't hang on a client that waits for leave to
-// send: either it doesn't wait, or some of the body has been asked for.
-func (b *body) touched() bool { return !b.expects || !b.start.IsZero() }
+// send: either it doesn't wait, or some of the body has been asked for, or has come.
+func (b *body) touched() bool { return !b.expects || !b.start.IsZero() || b.read > 0 }
 
 // finish reads what little is left of a body, so that the connection need not
 // be closed after an answer that came early. It reports whether the body ended.
@@ -144,9 +144,16 @@ func (b *body) finish() bool {
 	return b.ended
 }
 
+// unasked is how long is waited for a body that was not asked for. The client need not
+// wait to be asked, but most do, and won't send any of it after the answer.
+const unasked = time.Second
+
 // linger reads on after an answer that came early, within bounds: a client that
 // sends everything before it reads would otherwise lose the answer to a reset.
 func (b *body) linger() {
+	if !b.touched() {
+		b.discard(0, min(unasked, b.pace.LingerTime))
+	}
 	if !b.ended && b.touched() && !errors.Is(b.err, errBodySlow) {
 		b.discard(b.pace.LingerBytes, b.pace.LingerTime)
 	}

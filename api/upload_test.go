@@ -265,6 +265,20 @@ func TestExpectContinue(t *testing.T) {
 	u.rest().ok(200)
 }
 
+// Nobody has to wait for leave to send: Go's own client doesn't, by a transport that is not the default
+// one. The connection was reset under whoever didn't, before they could read why.
+func TestExpectContinueWithoutWaiting(t *testing.T) {
+	t.Parallel()
+	s := setup(t, config{})
+	const length = 8 << 20
+	for range 5 {
+		u := s.dial(nil)
+		u.send(head("dfk_none", "multipart/form-data; boundary=x", length, "Expect: 100-continue\r\n"))
+		u.send(strings.Repeat("x", length))
+		u.answer().want(401, "unauthorized")
+	}
+}
+
 // A small body that was not read doesn't cost the connection.
 func TestConnectionOutlivesSmallRefusals(t *testing.T) {
 	t.Parallel()
