@@ -51,6 +51,24 @@ func TestRequestsPerMinute(t *testing.T) {
 	}
 }
 
+// The headers of an answer that took long told where the limit had stood when the request came: a
+// client that had none left waited for as much longer, and was told of windows that were over.
+func TestRateLimitOfSlowAnswers(t *testing.T) {
+	t.Parallel()
+	s := setup(t, config{plans: account.DefaultPlans(), detect: func(ctx context.Context, r inference.Request) (inference.Result, error) {
+		<-time.After(1100 * time.Millisecond)
+		return fake(ctx, r)
+	}})
+	key := s.key("pro")
+	if limit, remaining, reset := s.detect(key, photo()).ok(200).rate(); limit != 60 || remaining != 59 || reset >= 60 {
+		t.Errorf("limit %d, remaining %d, reset %d", limit, remaining, reset)
+	}
+	s.clock.advance(59 * time.Second)
+	if limit, remaining, reset := s.detect(key, photo()).ok(200).rate(); limit != 60 || remaining != 60 || reset != 60 {
+		t.Errorf("in the next window: limit %d, remaining %d, reset %d", limit, remaining, reset)
+	}
+}
+
 // Decisions: rate limit headers without a valid key.
 func TestAddressLimit(t *testing.T) {
 	t.Parallel()

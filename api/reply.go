@@ -50,6 +50,8 @@ func (s *Server) send(c *gin.Context, status int, contentType string, content []
 func (s *Server) rateHeaders(c *gin.Context, d account.Decision) {
 	if d.Limit == 0 {
 		d = account.Decision{Limit: s.opts.AddressPerMinute, Remaining: s.opts.AddressPerMinute, Reset: time.Minute}
+	} else if d.Reset -= time.Since(from(c).start); d.Reset <= 0 { // the answer comes after the window's end
+		d.Remaining, d.Reset = d.Limit, time.Minute
 	}
 	spell(c, "X-RateLimit-Limit", strconv.Itoa(d.Limit))
 	spell(c, "X-RateLimit-Remaining", strconv.Itoa(d.Remaining))
