@@ -210,12 +210,12 @@ func TestUnknownRoutesAndMethods(t *testing.T) {
 		"dots":                  {"GET", "/v1/../v1/usage", 404, ""},
 		"GET detect":            {"GET", "/v1/detect", 405, "POST"},
 		"PUT detect":            {"PUT", "/v1/detect", 405, "POST"},
-		"POST usage":            {"POST", "/v1/usage", 405, "GET"},
-		"DELETE a result":       {"DELETE", "/v1/results/det_x", 405, "GET"},
+		"POST usage":            {"POST", "/v1/usage", 405, "GET, HEAD"},
+		"DELETE a result":       {"DELETE", "/v1/results/det_x", 405, "GET, HEAD"},
 		"OPTIONS detect":        {"OPTIONS", "/v1/detect", 405, "POST"},
-		"a made-up method":      {"BREW", "/v1/usage", 405, "GET"},
+		"a made-up method":      {"BREW", "/v1/usage", 405, "GET, HEAD"},
 		"POST healthz":          {"POST", "/healthz", 405, "GET, HEAD"},
-		"PATCH a result report": {"PATCH", "/v1/results/det_x/report", 405, "GET"},
+		"PATCH a result report": {"PATCH", "/v1/results/det_x/report", 405, "GET, HEAD"},
 	} {
 		for _, key := range []string{"", key} {
 			a := s.do(request{method: c.method, path: c.path, key: key, body: strings.NewReader("x")})
@@ -272,6 +272,10 @@ func TestProbes(t *testing.T) {
 		t.Errorf("a probe was counted: %v", a.header)
 	}
 	s.do(request{method: "HEAD", path: "/readyz"}).ok(200)
+	for _, path := range []string{"/v1/usage", "/v1/models"} { // what looks whether a link is dead asks so
+		s.do(request{method: "HEAD", path: path, key: s.key("pro")}).ok(200)
+	}
+	s.do(request{method: "HEAD", path: "/v1/usage"}).ok(401)
 	s.server.SetReady(errors.New("no model judges images"))
 	s.get("", "/readyz").want(503, "not_ready")
 	s.get("", "/healthz").ok(200)

@@ -19,12 +19,9 @@ func (s *Server) routes() (http.Handler, error) {
 	}
 	r.Use(s.begin, s.linger, s.access, s.recover)
 
-	r.GET("/healthz", s.health)
-	r.HEAD("/healthz", s.health)
-	r.GET("/readyz", s.readiness)
-	r.HEAD("/readyz", s.readiness)
-
-	r.GET("/openapi.yaml", s.authenticate, s.limit, s.document)
+	read(r, "/healthz", s.health)
+	read(r, "/readyz", s.readiness)
+	read(r, "/openapi.yaml", s.authenticate, s.limit, s.document)
 
 	// Without a route or with a wrong method a key is optional, but counts.
 	r.NoRoute(s.authenticate, s.limit, s.noRoute)
@@ -32,9 +29,16 @@ func (s *Server) routes() (http.Handler, error) {
 
 	v1 := r.Group("/v1", s.authenticate, s.limit, s.requireKey)
 	v1.POST("/detect", s.detect)
-	v1.GET("/results/:id", s.result)
-	v1.GET("/results/:id/report", s.report)
-	v1.GET("/usage", s.usage)
-	v1.GET("/models", s.models)
+	read(v1, "/results/:id", s.result)
+	read(v1, "/results/:id/report", s.report)
+	read(v1, "/usage", s.usage)
+	read(v1, "/models", s.models)
 	return r, nil
+}
+
+// read answers GET, and HEAD with the same headers, as HTTP wants of whatever can be read
+// (RFC 9110, section 9.1).
+func read(at gin.IRoutes, path string, handlers ...gin.HandlerFunc) {
+	at.GET(path, handlers...)
+	at.HEAD(path, handlers...)
 }

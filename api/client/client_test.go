@@ -184,7 +184,7 @@ func TestSizes(t *testing.T) {
 
 func TestNew(t *testing.T) {
 	t.Parallel()
-	for _, opts := range []Options{{}, {BaseURL: "service", Key: "k"}, {BaseURL: "ftp://x", Key: "k"}, {BaseURL: "http://x"}} {
+	for _, opts := range []Options{{}, {BaseURL: "service", Key: "k"}, {BaseURL: "ftp://x", Key: "k"}, {BaseURL: "http://x"}, {BaseURL: "http://x?a=b", Key: "k"}, {BaseURL: "http://x#a", Key: "k"}} {
 		if _, err := New(opts); err == nil {
 			t.Errorf("%+v was accepted", opts)
 		}
