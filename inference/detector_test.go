@@ -145,6 +145,9 @@ func level(v float32) preprocess.Window {
 func media(kind preprocess.Kind, frames []preprocess.Frame, windows []preprocess.Window) *preprocess.Media {
 	m := preprocess.NewMedia(nil)
 	m.Kind, m.Format, m.Frames, m.Windows = kind, "TEST", frames, windows
+	if len(frames) > 0 {
+		m.Width, m.Height = frames[0].Width, frames[0].Height
+	}
 	return m
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"image"
+	"math"
 	"slices"
 
 	"golang.org/x/sync/errgroup"
@@ -17,8 +18,8 @@ import (
 type piece struct {
 	frame   int // index into the media's frames, or of the stretch or the window
 	seconds float64
-	box     image.Rectangle   // of a face, in the canonical frame
-	track   []image.Rectangle // of a face in each frame of a stretch, in pixels of these
+	box     image.Rectangle   // of a face, in pixels of the original; of a stretch, in the middle frame
+	track   []image.Rectangle // of a face in each frame that it is cut from, in pixels of these
 	logOdds float64           // calibrated, once judged
 }
 
@@ -43,6 +44,17 @@ func (f finding) report() Finding {
 	}
 	return out
 }
+
+// inOriginal is a box of a frame in pixels of the original, of which the report tells the
+// size: a frame may be smaller.
+func inOriginal(box image.Rectangle, frame preprocess.Frame, media *preprocess.Media) image.Rectangle {
+	scale := func(p image.Point) image.Point {
+		return image.Pt(scaled(p.X, media.Width, frame.Width), scaled(p.Y, media.Height, frame.Height))
+	}
+	return image.Rectangle{Min: scale(box.Min), Max: scale(box.Max)}
+}
+
+func scaled(v, to, from int) int { return int(math.Round(float64(v) * float64(to) / float64(from))) }
 
 // judging are the tasks that the loaded models judge.
 func (d *Detector) judging() []models.Task {
@@ -152,7 +164,8 @@ func (d *Detector) pieces(ctx context.Context, req Request, media *preprocess.Me
 		}
 		for i, faces := range found {
 			for _, box := range faces {
-				out = append(out, piece{frame: i, seconds: media.Frames[i].At.Seconds(), box: box})
+				f := media.Frames[i]
+				out = append(out, piece{frame: i, seconds: f.At.Seconds(), track: []image.Rectangle{box}, box: inOriginal(box, f, media)})
 			}
 		}
 	case models.FaceMotion:

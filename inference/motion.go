@@ -3,8 +3,6 @@ package inference
 import (
 	"context"
 	"fmt"
-	"image"
-	"math"
 
 	"deepfaked/inference/face"
 	"deepfaked/models"
@@ -33,24 +31,11 @@ func (d *Detector) motions(ctx context.Context, req Request, media *preprocess.M
 			middle := len(s.Frames) / 2
 			out = append(out, piece{
 				frame: i, seconds: s.Frames[0].At.Seconds(), track: track,
-				box: inCanonical(track[middle], s.Frames[middle], media),
+				box: inOriginal(track[middle], s.Frames[middle], media),
 			})
 		}
 	}
 	return out, nil
-}
-
-// inCanonical is a box of a stretch's frame in the canonical frames of the media, in
-// which people are told of faces.
-func inCanonical(box image.Rectangle, frame preprocess.Frame, media *preprocess.Media) image.Rectangle {
-	if len(media.Frames) == 0 {
-		return box
-	}
-	by := float64(media.Frames[0].Width) / float64(frame.Width)
-	scale := func(p image.Point) image.Point {
-		return image.Pt(int(math.Round(by*float64(p.X))), int(math.Round(by*float64(p.Y))))
-	}
-	return image.Rectangle{Min: scale(box.Min), Max: scale(box.Max)}
 }
 
 // motions are cut before the work is queued, as crops are: a row is the crops of a face

@@ -1,7 +1,6 @@
 package inference
 
 import (
-	"image"
 	"math"
 	"slices"
 	"strings"
@@ -133,7 +132,7 @@ func TestMotionIsOneWayMore(t *testing.T) {
 }
 
 // TestPiecesOfMotion are told of by the first frame's time, and by the face in the
-// middle one as it is in the canonical frame.
+// middle one as it is in the original.
 func TestPiecesOfMotion(t *testing.T) {
 	t.Parallel()
 	d, _ := newMotionDetector(t, models.Tasks(), moving(time.Minute, 10, 110, 10))
@@ -145,10 +144,30 @@ func TestPiecesOfMotion(t *testing.T) {
 	if p.AtSeconds != 60 || !slices.Equal(p.Box, []int{4, 0, 12, 12}) {
 		t.Errorf("the piece is at %g seconds, in %v", p.AtSeconds, p.Box)
 	}
-	large := preprocess.NewMedia(nil)
-	large.Frames = []preprocess.Frame{{Width: 64, Height: 32}}
-	if box := inCanonical(image.Rect(4, -1, 16, 12), grey(0, 0), large); box != image.Rect(8, -2, 32, 24) {
-		t.Errorf("in a frame twice as large it is %v", box)
+}
+
+// A photograph of 4000 pixels is judged in 1280, and the report gave the boxes of its faces in
+// these, beside a width of 4000: drawn on the photograph they were beside the faces.
+func TestBoxesAreInPixelsOfTheOriginal(t *testing.T) {
+	t.Parallel()
+	original := media(preprocess.Video, []preprocess.Frame{grey(10, 0)}, nil)
+	original.Width, original.Height = 96, 32
+	original.Stretches = []preprocess.Stretch{moving(0, 10, 110, 10)}
+	d := detectorOf(t, original, models.Tasks(), func(rows meanRunner) Runner { return seeker{rows, new(sync.Mutex), new([]int)} })
+	got, err := d.Detect(t.Context(), Request{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range got.Report.Findings {
+		want := map[string][]int{
+			string(models.FaceManipulation): {0, 0, 36, 24}, string(models.FaceMotion): {12, 0, 36, 24},
+		}[f.Task]
+		if !slices.Equal(f.Pieces[0].Box, want) {
+			t.Errorf("%s: %v, want %v", f.Task, f.Pieces[0].Box, want)
+		}
+	}
+	if len(got.Report.Findings) != 3 {
+		t.Errorf("%d findings", len(got.Report.Findings))
 	}
 }
 

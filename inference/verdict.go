@@ -115,7 +115,7 @@ type Finding struct {
 // Piece is a frame, a face, a face in a stretch of frames or a window of sound.
 type Piece struct {
 	AtSeconds       float64 `json:"at_seconds"`    // of the first frame of a stretch
-	Box             []int   `json:"box,omitempty"` // x, y, width, height of a face in the canonical frame, the middle one of a stretch
+	Box             []int   `json:"box,omitempty"` // x, y, width, height of a face, in pixels of the original, upright; of a stretch in its middle frame
 	ProbabilityFake float64 `json:"probability_fake"`
 }
 

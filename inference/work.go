@@ -54,9 +54,9 @@ func (r *rowsOf) crops(media *preprocess.Media, c models.Card, pieces []piece) f
 	cut := make([][]byte, len(pieces))
 	for i, p := range pieces {
 		frame := media.Frames[p.frame]
-		cut[i] = face.Crop(frame, p.box, c.Preprocessing.Margin, side)
+		cut[i] = face.Crop(frame, p.track[0], c.Preprocessing.Margin, side)
 		if wide := c.Preprocessing.Surround; wide > 0 {
-			cut[i] = append(cut[i], face.Crop(frame, p.box, wide, side)...)
+			cut[i] = append(cut[i], face.Crop(frame, p.track[0], wide, side)...)
 		}
 		r.add(i, 1, 1)
 	}

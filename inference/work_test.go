@@ -70,7 +70,7 @@ func TestSurroundFollowsTheCrop(t *testing.T) {
 		Preprocessing: models.Preprocessing{Margin: 1, Surround: 2.5},
 	}
 	r := rowsOf{count: 1}
-	fill := r.crops(media, card, []piece{{box: box}})
+	fill := r.crops(media, card, []piece{{track: []image.Rectangle{box}}})
 	row := models.Row{U8: make([]byte, card.Input.RowLen())}
 	fill(0, row)
 	want := append(face.Crop(frame, box, 1, side), face.Crop(frame, box, 2.5, side)...)
