@@ -21,10 +21,10 @@ func Behind(t testing.TB, address string, d time.Duration) string {
 	}
 	defer func() { _ = conn.Close(ctx) }()
 	script := fmt.Sprintf(`
-		CREATE SCHEMA behind;
-		CREATE FUNCTION behind.now() RETURNS timestamptz LANGUAGE sql
+		CREATE SCHEMA IF NOT EXISTS behind;
+		CREATE OR REPLACE FUNCTION behind.now() RETURNS timestamptz LANGUAGE sql
 		  AS $$ SELECT pg_catalog.now() - interval '%[1]f seconds' $$;
-		CREATE FUNCTION behind.clock_timestamp() RETURNS timestamptz LANGUAGE sql
+		CREATE OR REPLACE FUNCTION behind.clock_timestamp() RETURNS timestamptz LANGUAGE sql
 		  AS $$ SELECT pg_catalog.clock_timestamp() - interval '%[1]f seconds' $$`, d.Seconds())
 	if _, err := conn.Exec(ctx, script); err != nil {
 		t.Fatal(err)

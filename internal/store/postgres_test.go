@@ -183,6 +183,42 @@ func TestTheDatabaseStandsStill(t *testing.T) {
 	assert.Equal(t, 2, atWork)
 }
 
+// While the database's clock was a month ahead, for moments, processes were entered by it. For a month
+// from then on none took up what others left, and those that ended meanwhile were at work.
+func TestTheDatabasesClockWasAhead(t *testing.T) {
+	t.Parallel()
+	const month = 30 * 24 * time.Hour
+	b := onPostgres(t)
+	plain := b.opts.Database
+	b.opts.Database = postgrestest.Behind(t, plain, 0)
+	s := b.open(t)
+	heir, err := s.Join(t.Context(), slog.New(slog.DiscardHandler))
+	require.NoError(t, err)
+	dead, err := s.Join(t.Context(), slog.New(slog.DiscardHandler))
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, heir.Leave()) })
+	eventually := func(ok func() bool) { require.Eventually(t, ok, time.Minute, 10*time.Millisecond) }
+	inherits := func() (ran bool) {
+		require.NoError(t, heir.Inherit(t.Context(), func(*Tx) error { ran = true; return nil }))
+		return ran
+	}
+	eventually(inherits)
+
+	postgrestest.Behind(t, plain, -month)
+	for _, p := range []*Process{heir, dead} {
+		eventually(func() bool { return time.Until(p.Now()) > month/2 })
+	}
+	eventually(inherits) // both have long been entered by then
+	dead.stop()
+	postgrestest.Behind(t, plain, 0)
+	eventually(func() bool { return time.Until(heir.Now()) < month/2 })
+	eventually(inherits)
+	var left int
+	require.NoError(t, s.Reader().QueryRowContext(t.Context(),
+		`SELECT count(*) FROM (`+s.AtWork()+`) AS alive WHERE id = $1`, dead.ID()).Scan(&left))
+	assert.Zero(t, left)
+}
+
 // One at a time, in all processes.
 func TestAlone(t *testing.T) {
 	t.Parallel()

@@ -103,14 +103,15 @@ func (p *Process) beat(ctx context.Context, logger *slog.Logger) {
 }
 
 // seen enters the process by the database's clock, and hears what that says. After a
-// silence it begins anew: it may have been the database that nobody reached.
+// silence it begins anew: it may have been the database that nobody reached. So it does
+// where that clock has been put back, and the others have not been heard of since.
 func (p *Process) seen(ctx context.Context) error {
 	return p.store.WriteUnsynced(ctx, func(tx *Tx) error {
 		asked, now := time.Now(), time.Time{}
 		err := tx.QueryRowContext(ctx, `
 			INSERT INTO processes (id, since, seen_at) VALUES ($1, clock_timestamp(), clock_timestamp())
 			ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at,
-			  since = CASE WHEN processes.seen_at > `+p.store.before("clock_timestamp()")+` THEN processes.since ELSE excluded.since END
+			  since = CASE WHEN `+p.store.near("processes.seen_at", "clock_timestamp()")+` THEN processes.since ELSE excluded.since END
 			RETURNING clock_timestamp()`, p.id).Scan(&now)
 		if err == nil {
 			p.clock.hear(now, asked)
@@ -119,13 +120,20 @@ func (p *Process) seen(ctx context.Context) error {
 	})
 }
 
-// recently is the time, in SQL, after which a process has been heard of that is at work.
-// It is one in all of a transaction: where the database stands still in the middle, all
-// have been silent.
-func (s *Store) recently() string { return s.before("now()") }
+// recent is a condition for the time, in SQL, at which a process that is at work was heard
+// of. What it is compared with is one in all of a transaction: where the database stands
+// still in the middle, all have been silent.
+func (s *Store) recent(at string) string { return s.near(at, "now()") }
 
-func (s *Store) before(now string) string {
-	return fmt.Sprintf("%s - interval '%d microseconds'", now, s.lost.Microseconds())
+// near is a condition for a time that lies no further before now than a process may be
+// silent, and no further ahead of the clock: later ones are from when that was wrong.
+func (s *Store) near(at, now string) string {
+	return at + " > " + now + " - " + s.silence() + " AND " + at + " < clock_timestamp() + " + s.silence()
+}
+
+// silence is for how long a process may not be heard of.
+func (s *Store) silence() string {
+	return fmt.Sprintf("interval '%d microseconds'", s.lost.Microseconds())
 }
 
 // AtWork is a subquery for the ids of the processes that are at work.
@@ -133,7 +141,7 @@ func (s *Store) AtWork() string {
 	if s.pool == nil {
 		return "SELECT id FROM processes"
 	}
-	return "SELECT id FROM processes WHERE seen_at > " + s.recently()
+	return "SELECT id FROM processes WHERE " + s.recent("seen_at")
 }
 
 // Lately is a condition for what was begun, at the time that begun is in SQL, when its
@@ -144,7 +152,7 @@ func (s *Store) Lately(begun string) string {
 	if s.pool == nil {
 		return "FALSE"
 	}
-	return begun + " > " + s.recently()
+	return s.recent(begun)
 }
 
 // Inherit runs fn as Write does, for fn to end what processes have left that are
@@ -158,7 +166,7 @@ func (p *Process) Inherit(ctx context.Context, fn func(*Tx) error) error {
 		}
 		heir := false
 		err := tx.QueryRowContext(ctx, `
-			SELECT EXISTS (SELECT FROM processes WHERE id = $1 AND seen_at > `+p.store.recently()+` AND since < `+p.store.recently()+`)
+			SELECT EXISTS (SELECT FROM processes WHERE id = $1 AND `+p.store.recent("seen_at")+` AND since < now() - `+p.store.silence()+`)
 			  AND pg_try_advisory_xact_lock($2)`, p.id, lockKey("inheritance")).Scan(&heir)
 		if err != nil || !heir {
 			return err
