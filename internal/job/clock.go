@@ -33,6 +33,14 @@ func (r *Runner) hasten(ctx context.Context, tx *store.Tx) (int64, error) {
 	return hastened.RowsAffected()
 }
 
+// unseat has another of River's clients elected to lead, without whom nothing that waits for its
+// time is run, in the place of one whose term lies in a future that only a wrong clock has
+// seen. Terms are of 15 seconds, and one that is at work is elected anew.
+func (r *Runner) unseat(ctx context.Context, tx *store.Tx) error {
+	_, err := tx.ExecContext(ctx, `DELETE FROM river_leader WHERE expires_at > `+r.words.in(time.Minute))
+	return err
+}
+
 // longestWait is for how long a job is told to wait at the most: after a failure,
 // while another process has it, or for its upload. One that is to wait longer for
 // room, or by the options of another process, is tried too soon, which does no harm.

@@ -62,3 +62,27 @@ func (f *fixture) waits(id, state string, wait time.Duration) {
 		return err
 	}))
 }
+
+// A process that was killed while the clock was a month ahead went on leading River's for a month: no other
+// was elected, and nobody had jobs that had been postponed run once they were due. It is
+// unseated when the jobs of others are looked for.
+func TestALeaderWhoseClockWasAhead(t *testing.T) {
+	t.Parallel()
+	onBoth(t, testALeaderWhoseClockWasAhead)
+}
+
+func testALeaderWhoseClockWasAhead(t *testing.T, fresh func(testing.TB) where) {
+	t.Helper()
+	f := setup(t, fresh(t), good, options(0))
+	until := func(d time.Duration) string { return f.jobs.words.in(30*24*time.Hour + d) }
+	require.NoError(t, f.books.Write(t.Context(), func(tx *store.Tx) error {
+		_, err := tx.ExecContext(t.Context(), `INSERT INTO river_leader (leader_id, elected_at, expires_at)
+			VALUES ('killed', `+until(0)+`, `+until(15*time.Second)+`)`)
+		return err
+	}))
+	id := f.submit(1)[0]
+	f.waits(id, "scheduled", 6*time.Second) // in which another is elected
+	f.start(good, options(1))
+	f.inherit()
+	assert.Equal(t, account.Complete, f.ended(id).State)
+}

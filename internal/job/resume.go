@@ -46,6 +46,9 @@ func (r *Runner) Recover(ctx context.Context) error {
 		if reclaimed, err = r.reclaim(ctx, tx); err != nil {
 			return err
 		}
+		if err = r.unseat(ctx, tx); err != nil {
+			return err
+		}
 		if hastened, err = r.hasten(ctx, tx); err != nil {
 			return err
 		}
