@@ -165,6 +165,35 @@ func testDailyLimit(t *testing.T, fresh database) {
 	}
 }
 
+// What a plan without a limit by the day had withdrawn was taken off the count of an earlier plan of the same day:
+// back on that, the account had more than its limit.
+func TestTheDayOfAnotherPlan(t *testing.T) {
+	t.Parallel()
+	onBoth(t, testTheDayOfAnotherPlan)
+}
+
+func testTheDayOfAnotherPlan(t *testing.T, fresh database) {
+	t.Helper()
+	l, _ := setup(t, fresh)
+	a := join(t, l, "ann", "free")
+	moved := func(to string) {
+		_, err := l.ChangePlan(t.Context(), "ann", to)
+		require.NoError(t, err)
+		a.Plan = l.plans[to]
+	}
+	reserve(t, l, a, false)
+	moved("pro")
+	for range 3 {
+		require.NoError(t, l.Withdraw(t.Context(), reserve(t, l, a, false)))
+	}
+	moved("free")
+	for range a.Plan.Daily - 1 {
+		reserve(t, l, a, false)
+	}
+	var limit *LimitError
+	require.ErrorAs(t, l.Check(t.Context(), a), &limit)
+}
+
 func TestTheClockStepsBackOverMidnight(t *testing.T) {
 	t.Parallel()
 	onAll(t, testTheClockStepsBackOverMidnight)

@@ -23,7 +23,7 @@ func (l *Ledger) Recover(ctx context.Context) (int, error) {
 			return err
 		}
 		for _, a := range left {
-			err = errors.Join(err, giveDayBack(ctx, tx, a.account, a.created))
+			err = errors.Join(err, l.giveDayBack(ctx, tx, a.account, a.created))
 		}
 		return err
 	})
@@ -64,9 +64,15 @@ func (l *Ledger) takeOut(ctx context.Context, tx *store.Tx) (left []abandoned, e
 	return left, rows.Err()
 }
 
-// giveDayBack has the day on which a submission was accepted not count it.
-func giveDayBack(ctx context.Context, tx *store.Tx, account string, accepted time.Time) error {
-	_, err := tx.ExecContext(ctx, `UPDATE submissions SET count = count - 1 WHERE account_id = $1 AND day = $2`,
+// giveDayBack has the day on which a submission was accepted not count it, unless by the
+// account's plan it never did.
+func (l *Ledger) giveDayBack(ctx context.Context, tx *store.Tx, account string, accepted time.Time) error {
+	var plan string
+	err := tx.QueryRowContext(ctx, `SELECT plan FROM accounts WHERE id = $1`, account).Scan(&plan)
+	if err != nil || l.plans[plan].Daily == 0 {
+		return err
+	}
+	_, err = tx.ExecContext(ctx, `UPDATE submissions SET count = count - 1 WHERE account_id = $1 AND day = $2`,
 		account, dayNumber(accepted))
 	return err
 }

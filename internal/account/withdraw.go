@@ -41,7 +41,7 @@ func (l *Ledger) withdrawal(id string) ending {
 		if err != nil {
 			return err
 		}
-		err = giveDayBack(ctx, tx, account, fromMicros(created))
+		err = l.giveDayBack(ctx, tx, account, fromMicros(created))
 		if err != nil || state != Complete {
 			return err
 		}
