@@ -34,7 +34,7 @@ func (e *LeapError) Error() string {
 // believe remembers that it is now, and is a *LeapError while that is in doubt.
 func (l *Ledger) believe(ctx context.Context, now time.Time) error {
 	var is sighting
-	err := l.store.Write(ctx, func(tx *store.Tx) error {
+	err := l.write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		was, err := lastSeen(ctx, tx, now)
 		if err != nil {
 			return err

@@ -77,6 +77,7 @@ type Ledger struct {
 	now   func() time.Time
 	owed  owed
 	look  time.Duration // bounds what is read for a client who waits
+	work  time.Duration // bounds what is written
 
 	process *store.Process
 	own     *ownPlaces                // nil where other processes reserve places too
@@ -105,7 +106,7 @@ func New(s *store.Store, opts Options) (*Ledger, error) {
 	for _, p := range opts.Plans {
 		plans[p.Name] = p
 	}
-	l := &Ledger{store: s, plans: plans, now: opts.Now, look: looking, process: opts.Process}
+	l := &Ledger{store: s, plans: plans, now: opts.Now, look: looking, work: finishing, process: opts.Process}
 	if opts.Alone && s.Postgres() != nil {
 		return nil, errors.New("account: only a SQLite folder is one process's alone")
 	}

@@ -86,7 +86,7 @@ func (l *Ledger) Retry(ctx context.Context) (left int, err error) {
 		if !ok {
 			break
 		}
-		err := l.store.Write(ctx, func(tx *store.Tx) error { return e(ctx, tx) })
+		err := l.write(ctx, e)
 		if isForLater(err) {
 			l.owed.add(id, e)
 			return l.owed.count(), fmt.Errorf("end %s: %w", id, err)

@@ -56,7 +56,7 @@ func (l *Ledger) Reserve(ctx context.Context, a Account, s Submission) error {
 }
 
 func (l *Ledger) reserveOne(ctx context.Context, r Request) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishing)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.work)
 	defer cancel()
 	write := l.store.WriteUnsynced
 	if r.Submission.Async {
@@ -101,7 +101,7 @@ var errTogether = errors.New("there is not enough room for all of the requests")
 func (l *Ledger) ReserveAll(ctx context.Context, all []Request, also ...Step) error {
 	now := l.now()
 	err := l.enter(ctx, all, now, func() error {
-		return l.hear(ctx, all, l.store.Write(ctx, func(tx *store.Tx) error { return l.reserveAll(ctx, tx, all, also, now) }))
+		return l.hear(ctx, all, l.write(ctx, func(ctx context.Context, tx *store.Tx) error { return l.reserveAll(ctx, tx, all, also, now) }))
 	})
 	if IsUnknown(err) {
 		l.disown(all)

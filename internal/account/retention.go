@@ -17,6 +17,8 @@ import (
 // days give them back. It returns how many. Asynchronous ones go on: their jobs know
 // where they stand. It can run at any time, and needs Options.Process.
 func (l *Ledger) Recover(ctx context.Context) (int, error) {
+	ctx, cancel := context.WithTimeout(ctx, l.work)
+	defer cancel()
 	var left []abandoned
 	err := l.process.Inherit(ctx, func(tx *store.Tx) (err error) {
 		if left, err = l.takeOut(ctx, tx); err != nil {
@@ -92,7 +94,7 @@ func (l *Ledger) Purge(ctx context.Context, olderThan time.Duration) (int, error
 	total := 0
 	for {
 		var n int64
-		err := l.store.Write(ctx, func(tx *store.Tx) error {
+		err := l.write(ctx, func(ctx context.Context, tx *store.Tx) error {
 			var err error
 			n, err = affected(tx.ExecContext(ctx, `
 				DELETE FROM detections WHERE id IN (
@@ -112,7 +114,7 @@ func (l *Ledger) Purge(ctx context.Context, olderThan time.Duration) (int, error
 
 // purgeDays forgets the submissions of days that no clock will step back to.
 func (l *Ledger) purgeDays(ctx context.Context, now time.Time) error {
-	err := l.store.Write(ctx, func(tx *store.Tx) error {
+	err := l.write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		_, err := tx.ExecContext(ctx, `DELETE FROM submissions WHERE day < $1`, dayNumber(now)-7)
 		return err
 	})

@@ -10,13 +10,21 @@ import (
 )
 
 // finishing bounds the transactions that begin or end a detection. They don't end with
-// the caller's context: a client that has gone must not leave its place held.
+// the caller's context: a client that has gone must not leave its place held. What
+// nobody waits for has the same bound: behind it stands whatever else has to be tended to.
 const finishing = 30 * time.Second
+
+// write is the store's Write with that bound.
+func (l *Ledger) write(ctx context.Context, fn ending) error {
+	ctx, cancel := context.WithTimeout(ctx, l.work)
+	defer cancel()
+	return l.store.Write(ctx, func(tx *store.Tx) error { return fn(ctx, tx) })
+}
 
 // finish runs fn in a transaction that outlives ctx's cancellation. Where it comes to
 // something, the places in memory of what it settles end.
 func (l *Ledger) finish(ctx context.Context, fn ending, settled ...string) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishing)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.work)
 	defer cancel()
 	return l.own.inTurn(ctx, func() error {
 		err := l.store.Write(ctx, func(tx *store.Tx) error { return fn(ctx, tx) })

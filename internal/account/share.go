@@ -23,7 +23,7 @@ func (l *Ledger) share(ctx context.Context, s *settling) error {
 	if l.store.Postgres() != nil {
 		return l.settleSeveral(ctx, []*settling{s})
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishing)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.work)
 	defer cancel()
 	return l.settles.Do(ctx, s)
 }

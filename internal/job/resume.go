@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"deepfaked/internal/store"
 )
@@ -35,47 +36,61 @@ func (r *Runner) shared() bool { return r.opts.Shared || r.deps.Store.Postgres()
 // that no job works for have failed. Jobs that were fetched for this process and
 // never reached it wait again, too, those that a wrong clock has wait for long run, and
 // those that wait are put in order.
-// It can run at any time.
+// It can run at any time, and gives up on a database that takes too long.
 func (r *Runner) Recover(ctx context.Context) error {
-	var again, reclaimed, hastened int64
-	var lost map[string]string
-	err := r.deps.Process.Inherit(ctx, func(tx *store.Tx) (err error) {
-		if again, err = r.release(ctx, tx); err != nil {
+	in, err := r.inherit(ctx)
+	if err != nil {
+		return fmt.Errorf("take up the jobs of other processes: %w", err)
+	}
+	if in.reclaimed > 0 {
+		r.deps.Logger.Warn("jobs wait again that were fetched for this process and never reached it", "jobs", in.reclaimed)
+	}
+	if in.hastened > 0 {
+		r.deps.Logger.Warn("jobs run now that were to wait for longer than jobs do: a clock is wrong, or was", "jobs", in.hastened)
+	}
+	for id, message := range in.lost {
+		if err := r.conclude(ctx, id, r.deps.Books.Fail(ctx, id, message)); err != nil {
+			return fmt.Errorf("fail %s: %w", id, err)
+		}
+	}
+	if in.again > 0 || len(in.lost) > 0 {
+		r.deps.Logger.Warn("took up the jobs that other processes left", "again", in.again, "failed", len(in.lost))
+	}
+	return nil
+}
+
+// inheriting bounds what is asked of the database for it.
+const inheriting = time.Minute
+
+// inherited is what was taken up of other processes.
+type inherited struct {
+	again, reclaimed, hastened int64             // jobs
+	lost                       map[string]string // detections that no job works for, with a sentence each
+}
+
+func (r *Runner) inherit(ctx context.Context) (in inherited, err error) {
+	ctx, cancel := context.WithTimeout(ctx, inheriting)
+	defer cancel()
+	err = r.deps.Process.Inherit(ctx, func(tx *store.Tx) (err error) {
+		if in.again, err = r.release(ctx, tx); err != nil {
 			return err
 		}
-		if reclaimed, err = r.reclaim(ctx, tx); err != nil {
+		if in.reclaimed, err = r.reclaim(ctx, tx); err != nil {
 			return err
 		}
 		if err = r.unseat(ctx, tx); err != nil {
 			return err
 		}
-		if hastened, err = r.hasten(ctx, tx); err != nil {
+		if in.hastened, err = r.hasten(ctx, tx); err != nil {
 			return err
 		}
 		if err = r.order(ctx, tx); err != nil {
 			return err
 		}
-		lost, err = findLost(ctx, tx)
+		in.lost, err = findLost(ctx, tx)
 		return err
 	})
-	if err != nil {
-		return fmt.Errorf("take up the jobs of other processes: %w", err)
-	}
-	if reclaimed > 0 {
-		r.deps.Logger.Warn("jobs wait again that were fetched for this process and never reached it", "jobs", reclaimed)
-	}
-	if hastened > 0 {
-		r.deps.Logger.Warn("jobs run now that were to wait for longer than jobs do: a clock is wrong, or was", "jobs", hastened)
-	}
-	for id, message := range lost {
-		if err := r.conclude(ctx, id, r.deps.Books.Fail(ctx, id, message)); err != nil {
-			return fmt.Errorf("fail %s: %w", id, err)
-		}
-	}
-	if again > 0 || len(lost) > 0 {
-		r.deps.Logger.Warn("took up the jobs that other processes left", "again", again, "failed", len(lost))
-	}
-	return nil
+	return in, err
 }
 
 // release gives back what nobody is running: the process that was has gone. An

@@ -127,6 +127,8 @@ const wantedUploads = `SELECT args->>'id' FROM river_job WHERE state IN ` + unfi
 
 // wanted are the detections whose job is not finished.
 func (r *Runner) wanted(ctx context.Context) (ids []string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, inheriting)
+	defer cancel()
 	rows, err := r.deps.Store.Reader().QueryContext(ctx, wantedUploads)
 	if err != nil {
 		return nil, fmt.Errorf("list the jobs that wait: %w", err)

@@ -6,12 +6,15 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"net"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
+	"golang.org/x/sys/unix"
 )
 
 // postgresEngine runs transactions of many processes next to each other.
@@ -61,6 +64,7 @@ func postgresConfig(opts Options) (*pgxpool.Config, error) {
 	if !strings.Contains(opts.Database, "connect_timeout") {
 		config.ConnConfig.ConnectTimeout = 5 * time.Second
 	}
+	config.ConnConfig.DialFunc = dialer(opts.Lost).DialContext
 	// What a process that hangs has locked is not kept from the others for ever.
 	for name, value := range map[string]string{"application_name": "deepfaked", "idle_in_transaction_session_timeout": "15s"} {
 		if _, set := config.ConnConfig.RuntimeParams[name]; !set {
@@ -68,6 +72,26 @@ func postgresConfig(opts Options) (*pgxpool.Config, error) {
 		}
 	}
 	return config, nil
+}
+
+// dialer makes connections that are given up where the other end has not answered for as
+// long as a process may be silent. One that is lost without a word, as when the server's
+// machine is, or a firewall forgets it, would have whoever asks by it wait for a quarter of
+// an hour, until the kernel has sent often enough.
+func dialer(silence time.Duration) *net.Dialer {
+	return &net.Dialer{
+		KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: silence},
+		Control: func(network, _ string, conn syscall.RawConn) error {
+			if !strings.HasPrefix(network, "tcp") {
+				return nil
+			}
+			var set error
+			err := conn.Control(func(fd uintptr) {
+				set = unix.SetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_USER_TIMEOUT, int(silence.Milliseconds()))
+			})
+			return errors.Join(err, set)
+		},
+	}
 }
 
 // placeOf names a database without its user and password.

@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 
 	"deepfaked/internal/postgrestest"
 )
@@ -217,6 +219,28 @@ func TestTheDatabasesClockWasAhead(t *testing.T) {
 	require.NoError(t, s.Reader().QueryRowContext(t.Context(),
 		`SELECT count(*) FROM (`+s.AtWork()+`) AS alive WHERE id = $1`, dead.ID()).Scan(&left))
 	assert.Zero(t, left)
+}
+
+// The kernel would have sent again for a quarter of an hour.
+func TestLostConnectionsAreGivenUp(t *testing.T) {
+	t.Parallel()
+	opts := DefaultOptions()
+	opts.Database = "postgres://somebody@somewhere/something"
+	config, err := postgresConfig(opts)
+	require.NoError(t, err)
+	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, listener.Close()) })
+	conn, err := config.ConnConfig.DialFunc(t.Context(), "tcp", listener.Addr().String())
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, conn.Close()) })
+	raw, err := conn.(*net.TCPConn).SyscallConn()
+	require.NoError(t, err)
+	require.NoError(t, raw.Control(func(fd uintptr) {
+		ms, err := unix.GetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_USER_TIMEOUT)
+		require.NoError(t, err)
+		assert.Equal(t, opts.Lost, time.Duration(ms)*time.Millisecond)
+	}))
 }
 
 // One at a time, in all processes.
