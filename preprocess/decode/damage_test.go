@@ -221,6 +221,25 @@ func TestNarrowHEICIsRefused(t *testing.T) {
 	wantFault(t, err, preprocess.UnsupportedMediaType, "narrower than 128")
 }
 
+// The HEIC library frees the memory of the picture that it returns, so that the first 24 pixels were the
+// allocator's: garbage that went by the length of the file, and moved the verdict of small pictures.
+func TestHEICHasItsFirstPixels(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"orientation1.heic", "grey.heic", "chroma444.heic", "deep.heic", "bt709-limited.heic", "alpha.heic"} {
+		_, frames, err := decodeTest(t, testdata(t, name), preprocess.HEIC, preprocess.DefaultLimits())
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := frames[0]
+		for i := range 3 * 30 { // the pictures are of one colour there
+			if first, far := f.pix[i], f.pix[3*(10*f.Width+40)+i%3]; max(first, far)-min(first, far) > 12 {
+				t.Errorf("%s: pixel %d has %d of colour %d, and one further off has %d", name, i/3, first, i%3, far)
+				break
+			}
+		}
+	}
+}
+
 // TestDamagedEXIFIsIgnored: damaged EXIF data is not held against a picture.
 func TestDamagedEXIFIsIgnored(t *testing.T) {
 	t.Parallel()

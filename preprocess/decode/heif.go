@@ -27,7 +27,7 @@ func decodeHEIC(data []byte) (gocv.Mat, error) {
 	if err != nil && !errors.Is(err, heif.ErrNoPicture) {
 		return gocv.Mat{}, err
 	}
-	img, err := heic.Decode(bytes.NewReader(data))
+	img, err := readHEIC(data)
 	if err != nil {
 		return gocv.Mat{}, fmt.Errorf("decode HEIC: %w", err)
 	}
@@ -48,13 +48,46 @@ func decodeHEIC(data []byte) (gocv.Mat, error) {
 	return mat, nil
 }
 
+// readHEIC has the library decode a main picture.
+func readHEIC(data []byte) (image.Image, error) {
+	img, err := heic.Decode(bytes.NewReader(data))
+	if err != nil {
+		return nil, err
+	}
+	mendStart(img)
+	return img, nil
+}
+
+// overwritten is how many bytes of its first row the library loses: it gives the memory back
+// that the picture is in, and the allocator writes its own there.
+const overwritten = 24
+
+// mendStart puts the start of the second row of a picture in the place of what is lost.
+func mendStart(img image.Image) {
+	var pix []byte
+	var stride int
+	switch p := img.(type) {
+	case *image.YCbCr:
+		pix, stride = p.Y, p.YStride
+	case *image.Gray:
+		pix, stride = p.Pix, p.Stride
+	case *image.RGBA:
+		pix, stride = p.Pix, p.Stride
+	case *image.NRGBA:
+		pix, stride = p.Pix, p.Stride
+	}
+	if len(pix) >= stride+overwritten && stride >= overwritten {
+		copy(pix[:overwritten], pix[stride:])
+	}
+}
+
 // heicOnWhite puts a decoded picture on white. The library drops transparency,
 // but decodes it from a file that calls it the main picture; nil is none.
 func heicOnWhite(mat gocv.Mat, file []byte) error {
 	if file == nil {
 		return nil
 	}
-	img, err := heic.Decode(bytes.NewReader(file))
+	img, err := readHEIC(file)
 	if err != nil {
 		return fmt.Errorf("decode the transparency of HEIC: %w", err)
 	}
