@@ -70,7 +70,7 @@ func (c *container) scan(in *input, src Source) error {
 		return foreignCodec(src.Format, vid)
 	}
 	if vid != nil {
-		c.video = &video{stream: vid, limit: src.Limits.Duration, pixels: decodePixels, stretchPixels: stretchPixels}
+		c.video = newVideo(vid, src.Limits)
 	}
 	var dec *soundDecoder
 	if snd != nil {

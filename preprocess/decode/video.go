@@ -3,6 +3,7 @@
 package decode
 
 /*
+#include <libavcodec/codec_desc.h>
 #include <libavformat/avformat.h>
 */
 import "C"
@@ -40,12 +41,28 @@ type video struct {
 	limit         time.Duration
 	pixels        int           // decoded at most, in all pictures together
 	stretchPixels int           // the same of stretches
+	keyed         bool          // there has been a picture that rests on no other
+	headless      bool          // there were some before that
 	shown         int           // how many packets are
 	first         time.Duration // the earliest time of those
 	last          time.Duration // the latest
 	width         int           // upright, set with the first picture
 	height        int
 	taken         int
+}
+
+// newVideo is a film without pictures yet.
+func newVideo(stream *C.AVStream, l preprocess.Limits) *video {
+	return &video{
+		stream: stream, limit: l.Duration, pixels: decodePixels, stretchPixels: stretchPixels,
+		keyed: restsOnNone(stream.codecpar.codec_id),
+	}
+}
+
+// restsOnNone says of a codec whose pictures never rest on others.
+func restsOnNone(codec C.enum_AVCodecID) bool {
+	about := C.avcodec_descriptor_get(codec)
+	return about != nil && about.props&C.AV_CODEC_PROP_INTRA_ONLY != 0
 }
 
 // note remembers a packet. The error is a limit that was passed.
@@ -60,8 +77,12 @@ func (v *video) note(p *C.AVPacket) error {
 	case p.dts != C.AV_NOPTS_VALUE:
 		at = v.time(p.dts)
 	}
-	hidden := p.flags&(C.AV_PKT_FLAG_DISCARD|C.AV_PKT_FLAG_CORRUPT) != 0
-	v.packets = append(v.packets, packet{at: at, key: p.flags&C.AV_PKT_FLAG_KEY != 0 && !v.uncoded(p), hidden: hidden, empty: v.unshown(p)})
+	key := p.flags&C.AV_PKT_FLAG_KEY != 0 && !v.uncoded(p)
+	v.keyed = v.keyed || key
+	v.headless = v.headless || !v.keyed
+	// Some decoders put what rests on pictures that are not there on grey ones.
+	hidden := p.flags&(C.AV_PKT_FLAG_DISCARD|C.AV_PKT_FLAG_CORRUPT) != 0 || !v.keyed
+	v.packets = append(v.packets, packet{at: at, key: key, hidden: hidden, empty: v.unshown(p)})
 	if hidden {
 		return nil
 	}
