@@ -27,7 +27,7 @@ func (n Note) Message() string {
 	case OtherSound:
 		return "The file has several tracks of sound, of which one was judged."
 	case OtherPictures:
-		return "The file has several tracks of pictures, of which one was judged."
+		return "The file has several pictures, pages or tracks of pictures, of which one was judged."
 	case Incomplete:
 		return "Part of the file could not be decoded and was not judged."
 	}

@@ -10,6 +10,7 @@ import (
 
 	"deepfaked/preprocess"
 	"deepfaked/preprocess/internal/animation"
+	"deepfaked/preprocess/internal/heif"
 )
 
 // prepare sets OpenCV up: one thread, since there are as many children as
@@ -41,11 +42,28 @@ func decodeImage(src Source, out *Arena) (Found, error) {
 	if src.Format == preprocess.JPEG {
 		return decodeJPEG(data, src, out)
 	}
+	others := hasOthers(src.Format, data)
 	mat, turn, err := rawStill(data, src)
 	if err != nil {
 		return Found{}, err
 	}
-	return finish(mat, turn, lossless(src.Format, data), src.Limits, out)
+	found, err := finish(mat, turn, lossless(src.Format, data), src.Limits, out)
+	if others {
+		found.Notes = []preprocess.Note{preprocess.OtherPictures}
+	}
+	return found, err
+}
+
+// hasOthers says whether people are shown more pictures than the one that is taken.
+func hasOthers(format preprocess.Format, data []byte) bool {
+	switch format {
+	case preprocess.AVIF, preprocess.HEIC:
+		return heif.IsSequence(data)
+	case preprocess.TIFF:
+		return hasMorePages(data)
+	default:
+		return false
+	}
 }
 
 // finish writes a picture as it is stored to a frame of out: upright, on white, in

@@ -12,6 +12,8 @@ import (
 	"image/gif"
 	"image/jpeg"
 	"image/png"
+	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 
@@ -263,4 +265,49 @@ func TestFramesBeginBlack(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+}
+
+// Of an AVIF with several pictures, which browsers show as a film, and of TIFF files with several pages the first
+// was judged, and nothing told that there were others: a genuine one before generated ones was
+// enough to have all called real.
+func TestOtherPicturesAreNoted(t *testing.T) {
+	t.Parallel()
+	film := filepath.Join(t.TempDir(), "film.avif")
+	ffmpeg(t, "-f", "lavfi", "-i", "testsrc=s=160x128:r=5:d=1", "-pix_fmt", "yuv420p", "-c:v", "libsvtav1", "-preset", "12", film)
+	animated, err := os.ReadFile(film)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pages, copied := testdata(t, "pages.tiff"), testdata(t, "pages.tiff")
+	second := firstPage(copied).at(firstPage(copied).next)
+	second.order.PutUint16(second.entries[0], 254) // in the place of a tag that is not looked at
+	second.order.PutUint16(second.entries[0][2:], 4)
+	second.order.PutUint32(second.entries[0][8:], 1)
+	for name, c := range map[string]struct {
+		format preprocess.Format
+		data   []byte
+		want   []preprocess.Note
+	}{
+		"AVIF":                      {preprocess.AVIF, testdata(t, "orientation1.avif"), nil},
+		"AVIF of several pictures":  {preprocess.AVIF, animated, []preprocess.Note{preprocess.OtherPictures}},
+		"HEIC":                      {preprocess.HEIC, testdata(t, "orientation1.heic"), nil},
+		"TIFF":                      {preprocess.TIFF, testdata(t, "orientation1.tiff"), nil},
+		"TIFF of pages":             {preprocess.TIFF, pages, []preprocess.Note{preprocess.OtherPictures}},
+		"TIFF with a smaller copy":  {preprocess.TIFF, copied, nil},
+		"TIFF that is its own page": {preprocess.TIFF, loop(pages), []preprocess.Note{preprocess.OtherPictures}},
+	} {
+		found, _, err := decodeTest(t, c.data, c.format, preprocess.DefaultLimits())
+		if err != nil || !slices.Equal(found.Notes, c.want) {
+			t.Errorf("%s: notes %q, %v; want %q", name, found.Notes, err, c.want)
+		}
+	}
+}
+
+// loop has the first page of a TIFF file be the next one, too.
+func loop(data []byte) []byte {
+	data = bytes.Clone(data)
+	page := firstPage(data)
+	at := page.order.Uint32(data[4:])
+	page.order.PutUint32(data[int(at)+2+12*len(page.entries):], at)
+	return data
 }

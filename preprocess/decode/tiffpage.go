@@ -12,6 +12,7 @@ type tiffPage struct {
 	data    []byte // the whole file
 	order   binary.ByteOrder
 	entries [][]byte // of 12 bytes: tag, type, count, and value or where it is
+	next    int64    // where the next directory is; 0: there is none
 }
 
 // firstPage finds the first directory, or what there is of it.
@@ -23,18 +24,44 @@ func firstPage(data []byte) tiffPage {
 	if data[0] == 'M' {
 		page.order = binary.BigEndian
 	}
-	at := int64(page.order.Uint32(data[4:]))
-	if at+2 > int64(len(data)) {
+	return page.at(int64(page.order.Uint32(data[4:])))
+}
+
+// at is the directory of the same file there, or what there is of it.
+func (p tiffPage) at(at int64) tiffPage {
+	page := tiffPage{data: p.data, order: p.order}
+	if at+2 > int64(len(p.data)) {
 		return page
 	}
-	rest := data[at+2:]
-	for range page.order.Uint16(data[at:]) {
+	rest := p.data[at+2:]
+	for range p.order.Uint16(p.data[at:]) {
 		if len(rest) < 12 {
-			break
+			return page
 		}
 		page.entries, rest = append(page.entries, rest[:12]), rest[12:]
 	}
+	if len(rest) >= 4 {
+		page.next = int64(p.order.Uint32(rest))
+	}
 	return page
+}
+
+// maxPages is after how many directories no more pages are looked for.
+const maxPages = 64
+
+// hasMorePages says whether there are pages behind the first one: neither a smaller copy of another nor what is transparent of it.
+func hasMorePages(data []byte) bool {
+	const subfile, smaller, mask = 254, 1, 4
+	page := firstPage(data)
+	for range maxPages {
+		if page.next == 0 {
+			return false
+		}
+		if page = page.at(page.next); len(page.entries) > 0 && page.number(subfile)&(smaller|mask) == 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // short is the first value of a tag of numbers of 16 bits, or what stands for
