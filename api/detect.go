@@ -75,11 +75,17 @@ func (s *Server) receive(r *http.Request, call *call) (*form, error) {
 	defer leave()
 	call.body.limit = limit
 	form := s.formReader(call.account.Plan, exhausted).read(r.Context(), r.Header.Get("Content-Type"), call.body)
-	if errors.Is(form.failed, spool.ErrUsedUp) {
-		form.failed = &problem{code: rateLimited, reason: spoolFull, retryAfter: s.opts.UploadRetry,
-			message: "The service has as many uploads as it has room for."}
-	}
+	form.failed = s.ofRoom(form.failed)
 	return form, form.verdict(call.account.Plan, quota)
+}
+
+// ofRoom is err, or what a client is told where there is no room for uploads.
+func (s *Server) ofRoom(err error) error {
+	if !errors.Is(err, spool.ErrUsedUp) {
+		return err
+	}
+	return &problem{code: rateLimited, reason: spoolFull, retryAfter: s.opts.UploadRetry,
+		message: "The service has as many uploads as it has room for."}
 }
 
 // formReader reads on only while the answer is open, and keeps a file only if
@@ -165,7 +171,7 @@ func (s *Server) detectNow(ctx context.Context, a account.Account, t job.Task) (
 func (s *Server) detectLater(c *gin.Context, f *form, t job.Task) {
 	sub := account.Submission{ID: t.ID, Async: true, Sensitivity: string(t.Sensitivity)}
 	if err := s.opts.Jobs.Submit(c.Request.Context(), *from(c).account, sub, t); err != nil {
-		s.fail(c, err)
+		s.fail(c, s.ofRoom(err))
 		return
 	}
 	f.close() // the jobs open it by its name

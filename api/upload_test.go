@@ -314,6 +314,30 @@ func TestTemporaryFiles(t *testing.T) {
 	}
 }
 
+// Decisions: service saturated. Uploads of jobs that wait leave a quarter of the spool to
+// files that somebody waits for.
+func TestSpoolUsedUpByJobs(t *testing.T) {
+	t.Parallel()
+	hold := make(chan struct{})
+	s := setup(t, config{capacity: 5000, detect: func(ctx context.Context, r inference.Request) (inference.Result, error) {
+		if r.Priority == inference.Background {
+			<-hold
+		}
+		return fake(ctx, r)
+	}})
+	key := s.key("pro")
+	s.detect(key, zeros(2000), async()).ok(202)
+	a := s.detect(key, zeros(2000), async())
+	a.want(429, "rate_limited")
+	if !strings.Contains(a.text("message"), "room for") {
+		t.Errorf("answered %s", a.raw)
+	}
+	s.detect(key, zeros(2000)).ok(200)
+	close(hold)
+	s.jobsDone()
+	s.detect(key, zeros(2000), async()).ok(202)
+}
+
 // Decisions: service saturated. Uploads beyond the capacity of the spool were
 // answered 500, as if its disk were full, with no word of when to come back.
 func TestSpoolUsedUp(t *testing.T) {

@@ -66,7 +66,7 @@ type Upload struct {
 	MinimumRate        Size          `yaml:"minimum_rate" comment:"in a second, over the whole body; 0: any"`
 	Parallel           int           `yaml:"parallel" comment:"received at the same time; further ones are told to come back"`
 	ParallelPerAccount int           `yaml:"parallel_per_account" comment:"of one account, among them"`
-	Spool              Size          `yaml:"spool" comment:"what all uploads that wait or are analysed may hold together"`
+	Spool              Size          `yaml:"spool" comment:"what all uploads that wait or are analysed may hold together; those of jobs leave a quarter of it to others"`
 }
 
 // Jobs bounds asynchronous work.

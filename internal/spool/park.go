@@ -37,9 +37,13 @@ func (s *Spool) Park(_ context.Context, name string, f *File) error { return f.P
 // Park gives the file a name in Options.Park, by which Open finds it in this
 // process or a later one. When it returns nil the file and its name are on disk:
 // they survive a power failure. It stays open and can be read on. Nothing may be
-// written to it any more. The error wraps ErrFull when there is no room and
+// written to it any more. The error wraps ErrFull when there is no room, or ErrUsedUp
+// when what is parked would leave too little to uploads that arrive, and
 // ErrAway when the folder is not there.
 func (f *File) Park(name string) error {
+	if err := f.spool.mayPark(f.size); err != nil {
+		return err
+	}
 	folder, err := f.spool.folderFor(name)
 	if err != nil {
 		return err
@@ -57,6 +61,29 @@ func (f *File) Park(name string) error {
 	f.spool.files.Add(-1)
 	f.spool.bytes.Add(-f.size)
 	return nil
+}
+
+// arriving is the part of the capacity that parked uploads leave to those that arrive. Jobs may
+// wait for hours, and people's files would wait for them to be done.
+const arriving = 4
+
+// mayPark says whether there is room to park n bytes more.
+func (s *Spool) mayPark(n int64) error {
+	if s.parkable(n) {
+		return nil
+	}
+	if err := s.recount(); err != nil {
+		return err
+	}
+	if s.parkable(n) {
+		return nil
+	}
+	return fmt.Errorf("spool: %d bytes of %d wait to be judged: %w", s.parkedBytes.Load(), s.capacity, ErrUsedUp)
+}
+
+// parkable says so as far as is known; a single one may always be parked.
+func (s *Spool) parkable(n int64) bool {
+	return s.capacity <= 0 || s.parkedFiles.Load() < 1 || s.parkedBytes.Load()+n <= s.capacity-s.capacity/arriving
 }
 
 // sync sees that what lies on the disk is there for good.

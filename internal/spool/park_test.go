@@ -169,6 +169,39 @@ func TestParkedByOneDiscardedByAnother(t *testing.T) {
 	must(t, f.Close())
 }
 
+// Films of two accounts' jobs, each within its share of the queue, filled the spool, and nobody's picture was
+// taken in before they had been judged. A single one may fill it, as nothing else waits then.
+func TestWhatIsParkedLeavesRoom(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s, err := New(Options{Dir: filepath.Join(dir, "spool"), Park: filepath.Join(dir, "jobs"), Capacity: 100})
+	must(t, err)
+	park := func(name string, bytes int) error {
+		f, err := s.Create()
+		must(t, err)
+		_, err = f.Write(make([]byte, bytes))
+		must(t, err)
+		defer func() { must(t, f.Close()) }()
+		return f.Park(name)
+	}
+	for _, name := range []string{"a", "b", "c"} {
+		must(t, park(name, 25))
+	}
+	if err := park("d", 1); !errors.Is(err, ErrUsedUp) {
+		t.Errorf("a byte beyond three quarters: %v", err)
+	}
+	usage(t, s, 3, 75)
+	arrives, err := s.Create()
+	must(t, err)
+	_, err = arrives.Write(make([]byte, 25))
+	must(t, err)
+	must(t, arrives.Close())
+	for _, name := range []string{"a", "b", "c"} {
+		must(t, s.Discard(t.Context(), name))
+	}
+	must(t, park("d", 100))
+}
+
 func must(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
