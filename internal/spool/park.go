@@ -184,11 +184,42 @@ func (s *Spool) Discard(_ context.Context, name string) error {
 // Parked lists the parked files. The error matches ErrAway when their folder is
 // not there.
 func (s *Spool) Parked(context.Context) ([]Parked, error) {
+	if s.park == "" {
+		return nil, nil
+	}
+	now, err := s.clock()
+	if err != nil {
+		return nil, err
+	}
 	var parked []Parked
-	err := s.eachParked(func(info fs.FileInfo) {
-		parked = append(parked, Parked{info.Name(), time.Since(info.ModTime())})
+	err = s.eachParked(func(info fs.FileInfo) {
+		parked = append(parked, Parked{info.Name(), now.Sub(info.ModTime())})
 	})
 	return parked, err
+}
+
+// now is the time by the clock that dates the parked files, which is a file server's where
+// one keeps them: the time at which the folder's mark was touched last, which it is for that.
+func (s *Spool) now() (time.Time, error) {
+	folder, err := s.folder()
+	if err != nil {
+		return time.Time{}, err
+	}
+	defer func() { _ = folder.Close() }()
+	mark, err := folder.Open(s.mark)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("spool: %w: %w", ErrAway, err)
+	}
+	defer func() { _ = mark.Close() }()
+	here := "/proc/self/fd/" + strconv.Itoa(int(mark.Fd()))
+	if err := unix.UtimesNanoAt(unix.AT_FDCWD, here, []unix.Timespec{{Nsec: unix.UTIME_NOW}, {Nsec: unix.UTIME_NOW}}, 0); err != nil {
+		return time.Time{}, fmt.Errorf("spool: touch the mark of the folder of parked uploads: %w", err)
+	}
+	info, err := mark.Stat()
+	if err != nil {
+		return time.Time{}, fmt.Errorf("spool: see when the mark of the folder of parked uploads was touched: %w", err)
+	}
+	return info.ModTime(), nil
 }
 
 // eachParked calls fn for the parked files.

@@ -169,6 +169,39 @@ func TestParkedByOneDiscardedByAnother(t *testing.T) {
 	must(t, f.Close())
 }
 
+// With uploads in a folder of several machines, one whose clock was an hour ahead took those that were just
+// being accepted for old, and removed them: their jobs failed. Their age is by the clock that dates them.
+func TestParkedFilesAreAsOldAsTheirFolderSays(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s, err := New(Options{Dir: filepath.Join(dir, "spool"), Park: filepath.Join(dir, "jobs")})
+	must(t, err)
+	f, err := s.Create()
+	must(t, err)
+	must(t, f.Park("x"))
+	must(t, f.Close())
+	age := func() time.Duration {
+		list, err := s.Parked(t.Context())
+		must(t, err)
+		if len(list) != 1 {
+			t.Fatalf("parked: %v", list)
+		}
+		return list[0].Age
+	}
+	if got := age(); got < 0 || got > time.Minute {
+		t.Errorf("it is %v old", got)
+	}
+	behind := time.Now().Add(-2 * time.Hour)
+	must(t, os.Chtimes(filepath.Join(dir, "jobs", "x"), behind, behind))
+	if got := age(); got < 2*time.Hour || got > 3*time.Hour {
+		t.Errorf("it is %v old, want two hours", got)
+	}
+	s.clock = func() (time.Time, error) { now, err := s.now(); return now.Add(-2 * time.Hour), err } // as a server's
+	if got := age(); got > time.Minute {
+		t.Errorf("it is %v old by a server whose clock is two hours behind", got)
+	}
+}
+
 // Films of two accounts' jobs, each within its share of the queue, filled the spool, and nobody's picture was
 // taken in before they had been judged. A single one may fill it, as nothing else waits then.
 func TestWhatIsParkedLeavesRoom(t *testing.T) {

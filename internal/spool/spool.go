@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -38,7 +39,8 @@ type Spool struct {
 	named    atomic.Bool  // O_TMPFILE is not supported here
 	files    atomic.Int64 // open and not parked
 	bytes    atomic.Int64
-	inMemory atomic.Int64 // bytes of those that lie there
+	inMemory atomic.Int64              // bytes of those that lie there
+	clock    func() (time.Time, error) // of the parked files
 
 	// Parked. Other processes may park and discard there, too: then this drifts,
 	// and is counted anew before an upload is refused for it, or it falls below zero.
@@ -76,6 +78,7 @@ func New(opts Options) (*Spool, error) {
 		return nil, err
 	}
 	s := &Spool{dir: opts.Dir, park: opts.Park, kept: opts.Kept, keep: opts.Keep, names: opts.Names, capacity: opts.Capacity, memory: opts.Memory}
+	s.clock = s.now
 	if s.park == "" {
 		return s, nil
 	}
