@@ -92,7 +92,7 @@ func keep(work, home string) error {
 }
 
 func (o Options) install(ctx context.Context, base, work string, list []byte) error {
-	_, _ = fmt.Fprintf(o.Log, "making a Python environment for conversions in %s, once; this takes minutes\n", o.Cache)
+	_, _ = fmt.Fprintf(o.Log, "making a Python environment for conversions in %s, once; it downloads PyTorch, and takes minutes and 6 GB there\n", o.Cache)
 	if err := os.WriteFile(filepath.Join(work, requirements), list, 0o600); err != nil {
 		return err
 	}

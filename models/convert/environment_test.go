@@ -53,6 +53,21 @@ func TestEnvironmentIsMadeAgain(t *testing.T) {
 	}
 }
 
+// TestEnvironmentTellsItsSize: a first pull filled 6 GB of the cache folder, which neither
+// the program nor a document said before.
+func TestEnvironmentTellsItsSize(t *testing.T) {
+	t.Parallel()
+	opts, _ := simple(t, making)
+	said := &strings.Builder{}
+	opts.Log = said
+	if _, err := opts.environment(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(said.String(), "6 GB") || !strings.Contains(said.String(), opts.Cache) {
+		t.Errorf("said %q", said)
+	}
+}
+
 // TestEnvironmentIsOfItsInterpreter: an environment of python3.1 has no packages for
 // python3.2, though its link python3 still works; without any python3 it is used.
 func TestEnvironmentIsOfItsInterpreter(t *testing.T) {
