@@ -2,6 +2,7 @@ package main
 
 import (
 	"io"
+	"net"
 	"strings"
 	"testing"
 	"time"
@@ -134,6 +135,22 @@ func TestAFlagStandsForAWrongAddress(t *testing.T) {
 	file := write(t, "deepfaked.yaml", []byte("listen: nonsense\n"))
 	assert.Contains(t, call(t, "config", "--config", file, "--listen", "127.0.0.1:9000").ok(t), "127.0.0.1:9000")
 	call(t, "config", "--config", file).refused(t, exitUsage, "nonsense", "host:port")
+}
+
+// TestAddressInUse: it was said twice that another program had the address ("listen on …:
+// listen tcp …: bind: address already in use"), and not what to do.
+func TestAddressInUse(t *testing.T) { //nolint:paralleltest // one ONNX Runtime in a process
+	taken, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer taken.Close()
+	address := taken.Addr().String()
+	for flag, args := range map[string][]string{
+		"--listen": {"serve", "--listen", address},
+		"--admin":  {"serve", "--listen", "127.0.0.1:0", "--admin", address},
+	} {
+		s := call(t, append(args, "--data", t.TempDir())...)
+		s.refused(t, exitFailed, "deepfaked: "+address+" is already in use: stop ", "name another address with "+flag+"\n")
+	}
 }
 
 // TestEnvironment: variables stand for flags, and flags win.

@@ -110,7 +110,7 @@ func TestMetrics(t *testing.T) { //nolint:paralleltest // one ONNX Runtime in a 
 	assert.NotContains(t, text, "secret")
 	address, _ := s.logs.await(t, `"msg":"listening for administration"`)["address"].(string)
 	call(t, "serve", "--listen", "127.0.0.1:0", "--admin", address, "--data", t.TempDir()).
-		refused(t, exitFailed, address, "for administration", "already in use")
+		refused(t, exitFailed, address, "already in use", "--admin")
 	call(t, "health", "--listen", strings.TrimPrefix(s.url, "http://")).ok(t)
 	call(t, "health", "--admin", address).ok(t)
 	assert.Zero(t, s.stop())

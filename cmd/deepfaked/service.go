@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync/atomic"
+	"syscall"
 
 	"deepfaked/api"
 	"deepfaked/inference"
@@ -135,6 +136,15 @@ func (s *service) bind(books books) (err error) {
 	opts.Detector, opts.Accounts, opts.Jobs = s.judge, books, s.jobs
 	opts.Spool, opts.Logger, opts.Models = s.uploads, s.logger, s.judge.inUse
 	s.server, err = api.New(opts)
+	return listening(err, s.cfg.Listen, "--listen")
+}
+
+// listening words an address that is in use, of which err says twice that it is so; the flag
+// names another one.
+func listening(err error, address, flag string) error {
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return fmt.Errorf("%s is already in use: stop the program that listens there, or name another address with %s", address, flag)
+	}
 	return err
 }
 

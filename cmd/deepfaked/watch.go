@@ -59,7 +59,7 @@ func (s *service) openAdmin(ctx context.Context) (err error) {
 		Listen: s.cfg.Admin, Metrics: s.metrics.Handler(s.logger), Ready: ready, Healthy: s.judge.healthy, Logger: s.logger,
 	})
 	if err != nil {
-		return err
+		return listening(err, s.cfg.Admin, "--admin")
 	}
 	s.onClose(s.admin.Close)
 	return nil
