@@ -49,8 +49,8 @@ func (s *Server) detect(c *gin.Context) {
 // as it can be made, and spools the file. The form is never nil.
 func (s *Server) receive(r *http.Request, call *call) (*form, error) {
 	none := &form{}
-	if s.Ready() != nil {
-		return none, errNotReady
+	if reason := s.Ready(); reason != nil {
+		return none, fmt.Errorf("%w: %w", errNotReady, reason)
 	}
 	quota := s.opts.Accounts.Check(r.Context(), *call.account)
 	exhausted := errors.Is(quota, account.ErrQuotaExceeded)

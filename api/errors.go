@@ -142,6 +142,8 @@ func describeLimit(err error) *problem {
 func describeOwn(err error) *problem {
 	p := &problem{code: internalError}
 	switch {
+	case errors.Is(err, ErrNotStarted):
+		p.reason, p.message = Reason(notReady), "The service is not ready, as it could not be started; the log of the service says why."
 	case errors.Is(err, errNotReady):
 		p.reason, p.message = Reason(notReady), "The service is not ready; retry in a moment."
 	case errors.Is(err, errGone): // what was counted depends on when it left

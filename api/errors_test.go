@@ -282,6 +282,12 @@ func TestProbes(t *testing.T) {
 	key := s.key("pro")
 	s.detect(key, photo()).want(500, "internal_error")
 	s.get(key, "/v1/usage").ok(200)
+	for reason, words := range map[error]string{errors.New("no model judges images"): "retry in a moment", fmt.Errorf("it %w", api.ErrNotStarted): "could not be started"} {
+		s.server.SetReady(reason)
+		if got := s.detect(key, photo()).text("message"); !strings.Contains(got, words) {
+			t.Errorf("with %v the message is %q", reason, got)
+		}
+	}
 	s.server.SetReady(nil)
 	s.get("", "/readyz").ok(200)
 	s.detect(key, photo()).ok(200)

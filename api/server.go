@@ -14,6 +14,9 @@ import (
 	"deepfaked/internal/job"
 )
 
+// ErrNotStarted is the end of a reason for SetReady where no retry will help.
+var ErrNotStarted = errors.New("could not be started; the log of the service says why")
+
 var (
 	errNotReady = errors.New("the service is not ready")
 	errStarting = errors.New("the service is starting")
@@ -84,7 +87,8 @@ func (s *Server) counted(next http.Handler) http.Handler {
 func (s *Server) Addr() net.Addr { return s.listener.Addr() }
 
 // SetReady says whether submissions can be judged: nil when they can, else why
-// not. The reason is shown by /readyz, so it must be safe to show.
+// not. The reason is shown by /readyz, so it must be safe to show; submissions are
+// told of ErrNotStarted alone, and else to retry.
 func (s *Server) SetReady(reason error) {
 	if reason == nil {
 		s.unready.Store(nil)

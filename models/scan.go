@@ -28,7 +28,9 @@ type Found struct {
 // there may be none at all. A model folder that holds others is an error of its own.
 // The error is that of dir itself.
 func Scan(dir string) ([]Found, error) {
-	if _, err := os.Stat(dir); err != nil {
+	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("models folder: %w: name another with --models", err)
+	} else if err != nil {
 		return nil, fmt.Errorf("models folder: %w", err) // which names it
 	}
 	found, err := scan(os.DirFS(dir), ".")

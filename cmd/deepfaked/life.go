@@ -3,8 +3,11 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
+
+	"deepfaked/api"
 )
 
 // serve answers requests and runs jobs until ctx ends, and then lets what runs
@@ -72,10 +75,10 @@ func (s *service) finish(left time.Duration) {
 func (s *service) start(ctx context.Context) error {
 	began := time.Now()
 	e, err := s.open(ctx)
-	unready := "the analysis could not be started; the log of the service says why"
+	unready := "the analysis"
 	if err == nil {
 		s.judge.engine.Store(e)
-		unready = "the jobs could not be started; the log of the service says why"
+		unready = "the jobs"
 		err = s.takeUp(ctx)
 	}
 	if ctx.Err() != nil {
@@ -83,7 +86,7 @@ func (s *service) start(ctx context.Context) error {
 	}
 	if err != nil {
 		s.logger.Error("not ready", "error", err)
-		s.setReady(errors.New(unready))
+		s.setReady(fmt.Errorf("%s %w", unready, api.ErrNotStarted))
 		return err
 	}
 	s.setReady(nil)

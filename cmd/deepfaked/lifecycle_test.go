@@ -238,7 +238,9 @@ func TestStopAndKeep(t *testing.T) { //nolint:paralleltest // one ONNX Runtime i
 	s.logs.await(t, `"msg":"stopped"`)
 }
 
-// TestNotReady: a service that can't judge says so, and stays to be asked.
+// TestNotReady: a service that can't judge says so, and stays to be asked. It told clients for
+// ever to retry in a moment, where only another start would help; and of a models folder that
+// is not there it did not say which flag names it.
 func TestNotReady(t *testing.T) { //nolint:paralleltest // one ONNX Runtime in a process
 	broken := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(broken, "card.json"), []byte(`{"schema": 1, "name": "Bad Name"}`), 0o600))
@@ -247,7 +249,7 @@ func TestNotReady(t *testing.T) { //nolint:paralleltest // one ONNX Runtime in a
 		words string
 	}{
 		"broken card":          {[]string{"--models", broken}, "name"},
-		"no such models":       {[]string{"--models", "/nonexistent"}, "/nonexistent"},
+		"no such models":       {[]string{"--models", "/nonexistent"}, "/nonexistent: no such file or directory: name another with --models"},
 		"no ONNX Runtime":      {[]string{"--onnxruntime", "/nonexistent.so"}, "/nonexistent.so"},
 		"no library, but text": {[]string{"--onnxruntime", write(t, "lib.so", []byte("text"))}, "lib.so"},
 	} {
@@ -255,11 +257,11 @@ func TestNotReady(t *testing.T) { //nolint:paralleltest // one ONNX Runtime in a
 			s := serve(t, "", test.flags...)
 			line := s.logs.await(t, `"msg":"not ready"`)
 			assert.Contains(t, line["error"], test.words)
-			s.get(t, "", "/readyz").want(t, 503, "not_ready")
+			assert.Contains(t, s.get(t, "", "/readyz").want(t, 503, "not_ready"), "could not be started; the log of the service says why")
 			assert.Equal(t, "ok", s.get(t, "", "/healthz").body["status"])
 			key := newKey(t, s.data, "early", "pro")
 			message := s.detect(t, key, somePicture(t)).want(t, 500, "internal_error")
-			assert.Contains(t, message, "not ready")
+			assert.Equal(t, "The service is not ready, as it could not be started; the log of the service says why.", message)
 			assert.Zero(t, s.usage(t, key))
 		})
 	}
