@@ -65,8 +65,7 @@ func (s *Server) receive(r *http.Request, call *call) (*form, error) {
 		return none, quota
 	}
 	if tooLong {
-		return none, &problem{code: payloadTooLarge,
-			message: fmt.Sprintf("The request body is larger than the limit of %d bytes.", limit)}
+		return none, bodyTooLarge(s.opts.FileBytes)
 	}
 	leave, err := s.receiving(call.account.ID)
 	if err != nil {

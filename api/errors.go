@@ -93,6 +93,14 @@ func count(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
+// size words a number of bytes, in MiB too where they are whole.
+func size(bytes int64) string {
+	if bytes%(1<<20) != 0 {
+		return fmt.Sprintf("%d bytes", bytes)
+	}
+	return fmt.Sprintf("%d MiB (%d bytes)", bytes>>20, bytes)
+}
+
 // Sentence words err for a client without a status: it is the message that a
 // synchronous call would have answered with. Nothing internal is in it.
 func Sentence(err error) string { return describe(err).body().Message }

@@ -83,7 +83,7 @@ func (r *formReader) read(ctx context.Context, contentType string, src io.Reader
 		err = &ownError{cause}
 	}
 	if err != nil {
-		f.note(err)
+		f.note(err, r.fileBytes)
 	}
 	if !f.hasFile && f.invalid == nil && !r.isFinal(f) {
 		f.reject("The form has no field file: send the media file in it.")
@@ -205,13 +205,19 @@ func (f *form) set(name, value string) {
 	}
 }
 
-// note sorts an error that ended the reading into its class.
-func (f *form) note(err error) {
+// bodyTooLarge refuses a body by the limit that its client knows, which is of files.
+func bodyTooLarge(fileBytes int64) *problem {
+	return &problem{code: payloadTooLarge,
+		message: fmt.Sprintf("The request body is larger than the limit: files may have up to %s.", size(fileBytes))}
+}
+
+// note sorts an error that ended the reading into its class; fileBytes is the largest file.
+func (f *form) note(err error, fileBytes int64) {
 	var own *ownError
 	switch {
 	case errors.Is(err, errBodyTooLarge):
 		if f.tooLarge == nil {
-			f.tooLarge = &problem{code: payloadTooLarge, message: "The request body is larger than the limit."}
+			f.tooLarge = bodyTooLarge(fileBytes)
 		}
 	case errors.Is(err, errBodySlow):
 		f.reject("The upload was too slow or stalled, and was cut off.")

@@ -53,7 +53,7 @@ func (r *formReader) upload(f *form, content io.Reader) error {
 	if over > 0 {
 		f.bytes++
 		f.tooLarge = &problem{code: payloadTooLarge, message: fmt.Sprintf(
-			"The file is larger than the limit of %d bytes.", r.fileBytes)}
+			"The file is larger than the limit of %s.", size(r.fileBytes))}
 	}
 	return err
 }
