@@ -4,11 +4,14 @@ import argparse
 import sys
 from pathlib import Path
 
-import torch
+try:
+    import torch
 
-from convert import folder, yunet
-from convert.errors import ConversionError
-from convert.published import ALL
+    from convert import folder, yunet
+    from convert.errors import ConversionError
+    from convert.published import ALL
+except ModuleNotFoundError as error:
+    sys.exit(f"The Python package {error.name} is missing: pip install -r {Path(__file__).with_name('requirements.txt')}")
 
 
 FINDERS = {"yunet": yunet.to_folder}  # of faces: they judge nothing, so nothing is measured of them

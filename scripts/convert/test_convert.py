@@ -4,6 +4,8 @@ import contextlib
 import io
 import json
 import re
+import subprocess
+import sys
 import tempfile
 import unittest
 from pathlib import Path
@@ -303,6 +305,13 @@ class Kept(unittest.TestCase):
         pins = lambda path: set(re.findall(r"^[a-z0-9-]+==\S+$", path.read_text(), re.MULTILINE))
         own, trained = pins(SCRIPTS / "convert" / "requirements.txt"), pins(SCRIPTS / "train" / "requirements.txt")
         self.assertEqual({p.split("==")[0] for p in own - trained}, {"h5py"})
+
+
+class Packages(unittest.TestCase):
+    def test_a_missing_package_is_named(self):
+        """Without PyTorch --help ended in a traceback, and said nothing of requirements.txt. -S leaves all packages out."""
+        said = subprocess.run([sys.executable, "-S", "-m", "convert", "--help"], cwd=SCRIPTS, capture_output=True, text=True)
+        self.assertRegex(said.stderr, r"^The Python package torch is missing: pip install -r .*convert/requirements\.txt\n$")
 
 
 if __name__ == "__main__":

@@ -20,18 +20,21 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE / "speech"), str(HERE / "face"), str(HERE)]  # gather is speech's, not the package
 
-import audio
-import cv2
-import data as faces
-import gather as sounds
-import numpy as np
-import onnxruntime
-from PIL import Image
-from sklearn.metrics import roc_auc_score
-from vision import gather as pictures
-from vision.canonical import canonical, overview, overview_factor, rgb, tiles_of
-from vision.finder import Finder
-from vision.sizes import TOP, levelled
+import needs
+
+with needs.packages():
+    import audio
+    import cv2
+    import data as faces
+    import gather as sounds
+    import numpy as np
+    import onnxruntime
+    from PIL import Image
+    from sklearn.metrics import roc_auc_score
+    from vision import gather as pictures
+    from vision.canonical import canonical, overview, overview_factor, rgb, tiles_of
+    from vision.finder import Finder
+    from vision.sizes import TOP, levelled
 
 MODELS = HERE.parents[1] / "models" / "builtin"
 MOST = 16  # windows that the service takes from a sound

@@ -5,12 +5,15 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-import clips
-import data
-import measure
-import tables
-from vision import card, folds, heads, judge, pipeline, quantise
-from vision.finder import Finder
+import needs
+
+with needs.packages():
+    import clips
+    import data
+    import measure
+    import tables
+    from vision import card, folds, heads, judge, pipeline, quantise
+    from vision.finder import Finder
 
 STUDY = pipeline.Study(
     name=data.NAME,

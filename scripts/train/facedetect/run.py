@@ -8,16 +8,19 @@ HERE = Path(__file__).resolve().parent
 # faces.py takes "data" from the picture model and "detect" from the face model.
 sys.path[1:1] = [str(HERE.parent), str(HERE.parent / "image"), str(HERE.parent / "face")]
 
-import faces
-import graph
-import measure
-import numpy as np
-import report
-import torch
-import training
-from network import Network
-from vision import card, export, finder, gather
-from vision.folds import folds, inside, repositories
+import needs
+
+with needs.packages():
+    import faces
+    import graph
+    import measure
+    import numpy as np
+    import report
+    import torch
+    import training
+    from network import Network
+    from vision import card, export, finder, gather
+    from vision.folds import folds, inside, repositories
 
 NAME, VERSION, TASK = "deepfaked-face-detection", "0.2.1", "face-detection"
 DESCRIPTION = "Finds faces: YuNet with its costliest stage at half the side and without its finest stride, trained to answer " \

@@ -13,16 +13,18 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-import numpy as np
-
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-import reliability
-import several
-import sound
-from vision import figures
-from vision.folds import equal_weights
-from vision.gather import CLIPS
+import needs
+
+with needs.packages():
+    import numpy as np
+    import reliability
+    import several
+    import sound
+    from vision import figures
+    from vision.folds import equal_weights
+    from vision.gather import CLIPS
 
 BUILTIN = Path(__file__).resolve().parents[3] / "models" / "builtin"
 TASKS = {"image": "image-synthesis", "face": "face-manipulation"}

@@ -5,9 +5,12 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-import data
-import small
-from vision import card, folds, heads, judge, pipeline
+import needs
+
+with needs.packages():
+    import data
+    import small
+    from vision import card, folds, heads, judge, pipeline
 
 STUDY = pipeline.Study(
     name="deepfaked-image",

@@ -12,20 +12,25 @@ import os
 import pickle
 import sys
 
-import numpy as np
-import torch
+sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))  # last: `gather` stays this folder's
 
-import audio
-import calibrate
-import export
-import features
-import folds
-import gather
-import results
-import train
-from model import Detector, Features
+import needs
 
-import reliability  # by the path that calibrate adds
+with needs.packages():
+    import numpy as np
+    import torch
+
+    import audio
+    import calibrate
+    import export
+    import features
+    import folds
+    import gather
+    import results
+    import train
+    from model import Detector, Features
+
+    import reliability
 
 VERSION = "0.7.1"
 SEED = 7
