@@ -32,7 +32,11 @@ func decodeWAV(src Source, out *Arena) (Found, error) {
 	if s.n < soundShortest {
 		return Found{}, tooShort("WAV")
 	}
-	return Found{Kind: preprocess.Audio, Format: "WAV", Duration: length}, s.Windows(out, src.Limits)
+	found := Found{Kind: preprocess.Audio, Format: "WAV", Duration: length}
+	if info.Missing > 0 {
+		found.Notes = []preprocess.Note{preprocess.Incomplete}
+	}
+	return found, s.Windows(out, src.Limits)
 }
 
 // readWAV reads the whole file, unless its samples can be judged as they are. Of those nothing

@@ -134,6 +134,31 @@ func TestWAVLimits(t *testing.T) {
 	}
 }
 
+// TestWAVCutOff: what there was of a WAV file that was cut off was judged for the whole, and
+// nobody was told, as of all other formats. What espeak writes into a pipe is whole.
+func TestWAVCutOff(t *testing.T) {
+	t.Parallel()
+	for _, rate := range []int{8000, soundRate} {
+		whole := toneWAV(wavKinds()[1], 1, rate, 2*rate, false)
+		piped := slices.Clone(whole)
+		binary.LittleEndian.PutUint32(piped[40:], 0x7ffff000)
+		for name, tc := range map[string]struct {
+			file []byte
+			want []preprocess.Note
+		}{
+			"whole":   {whole, nil},
+			"a byte":  {whole[:len(whole)-1], nil},
+			"half":    {whole[:len(whole)/2], []preprocess.Note{preprocess.Incomplete}},
+			"endless": {piped, nil},
+		} {
+			d, err := decodeBytes(t, tc.file, preprocess.WAV, testLimits())
+			if err != nil || !slices.Equal(d.Notes, tc.want) {
+				t.Errorf("%s at %d Hz: notes %q, want %q, %v", name, rate, d.Notes, tc.want, err)
+			}
+		}
+	}
+}
+
 // TestLargeWAVInBlocks decodes what a hundred megabytes of sound are at most, at
 // 192 kHz in 8 channels, without ever holding them.
 func TestLargeWAVInBlocks(t *testing.T) {

@@ -31,6 +31,10 @@ const (
 // wavGUID is what follows the tag in the GUID of an extensible file.
 const wavGUID = "\x00\x00\x00\x00\x10\x00\x80\x00\x00\xaa\x00\x38\x9b\x71"
 
+// wavEndless is what SoX, espeak and arecord give for the length where they can't go back to
+// write it, less what they round off.
+const wavEndless = 0x7fff0000
+
 // wavSound is a WAV file after its chunks have been checked: every number is
 // within bounds and the data lies within the file.
 type wavSound struct {
@@ -40,6 +44,7 @@ type wavSound struct {
 	Bytes    int   // of one sample of one channel
 	DataAt   int64 // offset of the first sample
 	Frames   int64 // samples of each channel; at least 1
+	Missing  int64 // samples of each channel that should follow where the file ends
 }
 
 // Block is the size in bytes of one sample of all channels.
@@ -228,8 +233,8 @@ func (s *wavSound) layout(align, bits int) error {
 }
 
 // data ends the walk at the samples. Writers that could not know the length
-// leave 0 or 0xFFFFFFFF; what lies beyond the end of a file that was cut off is
-// not there.
+// leave 0, 0xFFFFFFFF or wavEndless; what lies beyond the end of a file that was cut
+// off is not there.
 func (w *wavWalker) data(length int64) (wavSound, error) {
 	if !w.known {
 		return wavSound{}, fmt.Errorf("%w: samples before their format", errDamagedWAV)
@@ -239,11 +244,13 @@ func (w *wavWalker) data(length int64) (wavSound, error) {
 	case w.long && length == 0xFFFFFFFF && w.longData > 0:
 		length = w.longData
 	case length == 0 && w.chunksFollow(): // there is none
-	case length == 0 || length == 0xFFFFFFFF:
+	case length == 0 || length == 0xFFFFFFFF || length >= wavEndless && length > rest:
 		length = rest
 	}
+	there := min(length, rest)
 	w.sound.DataAt = w.pos
-	w.sound.Frames = min(length, rest) / int64(w.sound.Block())
+	w.sound.Frames = there / int64(w.sound.Block())
+	w.sound.Missing = (length - there) / int64(w.sound.Block())
 	if w.sound.Frames == 0 {
 		return wavSound{}, unsupported("The file is recognised as WAV but it holds no sound.")
 	}
