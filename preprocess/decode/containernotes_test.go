@@ -48,6 +48,46 @@ func TestNotes(t *testing.T) {
 	}
 }
 
+// TestTagsAreNotDamage: of sound with tags behind it, and of files that were joined, people
+// were told that part could not be decoded, though all of it was judged: one packet without
+// sense was enough. What is damaged beside tags is told as before.
+func TestTagsAreNotDamage(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	sound := func(name string, args ...string) []byte {
+		path := filepath.Join(dir, name)
+		ffmpeg(t, slices.Concat([]string{"-f", "lavfi", "-i", "anoisesrc=d=1:a=0.3:r=48000:seed=7"}, args, []string{path})...)
+		return read(t, path)
+	}
+	flac, opus, mp3, plain := sound("x.flac"), sound("x.opus"), sound("x.mp3"), sound("y.mp3", "-id3v2_version", "0")
+	last := append([]byte("TAG"), make([]byte, 125)...)
+	cover := append([]byte("ID3\x03\x00\x00\x00\x01\x00\x00"), noise(1<<14)...) // comes in several packets
+	spoiled := slices.Concat(flac, last)
+	copy(spoiled[len(flac)/2:], noise(1000))
+	gap := noise(5000)
+	for name, tc := range map[string]struct {
+		file   []byte
+		format preprocess.Format
+		want   []preprocess.Note
+	}{
+		"FLAC":             {slices.Concat(flac, last), preprocess.FLAC, nil},
+		"Opus":             {slices.Concat(opus, opus, opus), preprocess.OGG, nil},
+		"MP3":              {slices.Concat(mp3, mp3, mp3), preprocess.MP3, nil},
+		"MP3, no tag":      {slices.Concat(plain, plain), preprocess.MP3, nil},
+		"MP3, cover":       {slices.Concat(mp3, cover, plain), preprocess.MP3, nil},
+		"MP3, both":        {slices.Concat(plain, last, mp3, last), preprocess.MP3, nil},
+		"FLAC, spoiled":    {spoiled, preprocess.FLAC, []preprocess.Note{preprocess.Incomplete}},
+		"FLAC, cut":        {flac[:len(flac)*9/10], preprocess.FLAC, []preprocess.Note{preprocess.Incomplete}},
+		"MP3, spoiled":     {slices.Concat(mp3, mp3[:len(mp3)/2], gap, plain), preprocess.MP3, []preprocess.Note{preprocess.Incomplete}},
+		"MP3, after cover": {slices.Concat(mp3, cover, plain, gap, plain), preprocess.MP3, []preprocess.Note{preprocess.Incomplete}},
+	} {
+		d, err := decodeBytes(t, tc.file, tc.format, preprocess.DefaultLimits())
+		if err != nil || !slices.Equal(d.Notes, tc.want) {
+			t.Errorf("%s: notes %q, want %q, %v", name, d.Notes, tc.want, err)
+		}
+	}
+}
+
 // spoiledChunks overwrites the chunks of a name, from number from to number to, of an
 // AVI file.
 func spoiledChunks(file []byte, name string, from, to int) []byte {

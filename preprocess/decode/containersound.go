@@ -32,7 +32,12 @@ static AVCodecContext *openSound(AVStream *s, const char *allowed, int *err) {
 */
 import "C"
 
-import "unsafe"
+import (
+	"bytes"
+	"unsafe"
+
+	"deepfaked/preprocess"
+)
 
 // soundDecoder decodes one stream of sound into s. Whoever made it calls Close.
 type soundDecoder struct {
@@ -43,7 +48,11 @@ type soundDecoder struct {
 	r      *resampler
 	like   soundShape // what r takes
 	faults int        // packets and frames that made no sense
+	tag    int64      // bytes of a tag between the packets that are still to come
 }
+
+// id3v1Size is the length in bytes of the tag that files may end with.
+const id3v1Size = 128
 
 // soundShape is what may change from frame to frame.
 type soundShape struct{ format, rate, channels C.int }
@@ -77,6 +86,29 @@ func (d *soundDecoder) Close() {
 // Decode takes a packet. Damaged ones are counted and passed over; the error is
 // a limit that was passed.
 func (d *soundDecoder) Decode(p *C.AVPacket) error {
+	faults := d.faults
+	err := d.send(p)
+	if d.tagged(unsafe.Slice((*byte)(p.data), int(p.size)), d.faults > faults) {
+		d.faults = faults
+	}
+	return err
+}
+
+// tagged says whether a packet made no sense because it is of a tag, or ends in one, or is a
+// header of Opus. Files that were joined have them in their midst, and nothing is missing.
+func (d *soundDecoder) tagged(packet []byte, senseless bool) bool {
+	if senseless {
+		d.tag = max(d.tag, preprocess.ID3Size(packet))
+	}
+	within := d.tag > 0 // a tag with a cover is many packets
+	d.tag = max(0, d.tag-int64(len(packet)))
+	last := packet[max(0, len(packet)-id3v1Size):]
+	return senseless && (within || bytes.HasPrefix(last, []byte("TAG")) ||
+		bytes.HasPrefix(packet, []byte("OpusHead")) || bytes.HasPrefix(packet, []byte("OpusTags")))
+}
+
+// send has a packet decoded.
+func (d *soundDecoder) send(p *C.AVPacket) error {
 	if C.avcodec_send_packet(d.ctx, p) < 0 {
 		d.faults++
 		return nil
