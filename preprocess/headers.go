@@ -26,6 +26,8 @@ func checkHeader(f io.ReaderAt, size int64, format Format, limits Limits) error 
 	switch {
 	case errors.Is(err, heif.ErrNoPicture):
 		return nil // a sequence: its decoder is bounded like all others
+	case errors.Is(err, errBigTIFF):
+		return err
 	case err != nil:
 		return undecodable(format, err)
 	case d.w < 1 || d.h < 1:
@@ -174,6 +176,13 @@ func heifDimensions(f io.ReaderAt, size int64) (dimensions, error) {
 // maxEntries bounds the first directory of a TIFF file.
 const maxEntries = 4096
 
+// errBigTIFF refuses files with offsets of 64 bits: their header and their directories are
+// laid out in another way.
+var errBigTIFF = &Error{
+	Code:    UnsupportedMediaType,
+	Message: "The file is recognised as TIFF but it is a BigTIFF, which is not supported; convert it to a TIFF file.",
+}
+
 // tiffDimensions reads the first directory; the others are not looked at. Of a
 // tag that is there twice, the larger value counts, whichever a decoder takes.
 func tiffDimensions(f io.ReaderAt, _ int64) (dimensions, error) {
@@ -184,6 +193,9 @@ func tiffDimensions(f io.ReaderAt, _ int64) (dimensions, error) {
 	var order binary.ByteOrder = binary.LittleEndian
 	if head[0] == 'M' {
 		order = binary.BigEndian
+	}
+	if order.Uint16(head[2:]) == '+' {
+		return dimensions{}, errBigTIFF
 	}
 	offset := int64(order.Uint32(head[4:]))
 	count, err := at(f, offset, 2)

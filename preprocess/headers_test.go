@@ -70,6 +70,21 @@ func TestDeclaredBombs(t *testing.T) {
 	}
 }
 
+// TestBigTIFF: large scans are written as BigTIFF, and were said to be of no known format. They
+// are refused by name, and not read as the TIFF files that they are not.
+func TestBigTIFF(t *testing.T) {
+	t.Parallel()
+	for _, head := range []string{"II+\x00\x08\x00\x00\x00\x10\x00\x00\x00", "MM\x00+\x00\x08\x00\x00\x00\x00\x00\x10"} {
+		for _, file := range []string{head + strings.Repeat("\x00", 100), head[:8]} {
+			_, err := inspect(strings.NewReader(file), int64(len(file)), Image, DefaultLimits())
+			var fault *Error
+			if !errors.As(err, &fault) || fault.Code != UnsupportedMediaType || !strings.Contains(fault.Message, "BigTIFF") {
+				t.Errorf("%q: %v", file[:4], err)
+			}
+		}
+	}
+}
+
 // TestStrayBytesInAJPEG: zeros between segments, as some cameras leave them, made
 // the picture one of an unknown kind.
 func TestStrayBytesInAJPEG(t *testing.T) {
@@ -147,6 +162,7 @@ func FuzzInspect(f *testing.F) {
 		"\xff\xd8\xff\xfe\x00\x04hi\xff\xff\x01\xff\xc0\x00\x0b\x08\x00\x40\x00\x60\x01\x01\x11\x00\xff\xda",
 		"GIF89a\x00\x00\x00\x00\x00\x00\x00\x2c\x00\x00\x00\x00\x01\x00\x01\x00\x00\x02\x02\x44\x01\x00",
 		"MM\x00*\x00\x00\x00\x08\x00\x02\x01\x00\x00\x03\x00\x00\x00\x01\x00\x60\x00\x00\x01\x01\x00\x03\x00\x00\x00\x01\x00\x40\x00\x00",
+		"II+\x00\x08\x00\x00\x00\x10\x00\x00\x00\x00\x00\x00\x00",
 		"\x00\x00\x00\x18ftypmif1\x00\x00\x00\x00mif1heic\x00\x00\x00\x0cmeta\x00\x00\x00\x00",
 		"ID3\x04\x00\x10\x00\x00\x00\x00" + "ID3\x04\x00\x00\x00\x00\x00\x01_" + "fLaC\x00\x00\x00\x22",
 		"ID3\x04\x00\x00\x00\x00\x20\x00" + strings.Repeat("\x00", 4096) + "\xff\xf1\x50\x80\x02\x1f\xfc",

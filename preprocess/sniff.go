@@ -43,6 +43,8 @@ func signatures() []signature {
 		{0, "BM", "", bmp},
 		{0, "II*\x00", TIFF, nil},
 		{0, "MM\x00*", TIFF, nil},
+		{0, "II+\x00", TIFF, nil}, // BigTIFF, which checkHeader refuses
+		{0, "MM\x00+", TIFF, nil},
 		{0, "RIFF", "", riff},
 		{0, "RIFX", "", riff},
 		{0, "RF64", "", riff},

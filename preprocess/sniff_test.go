@@ -43,6 +43,8 @@ func known() map[string]struct {
 		"BMP of OS/2":     {"BM\x46\x00\x00\x00\x00\x00\x00\x00\x36\x00\x00\x00\x0c\x00\x00\x00", preprocess.BMP},
 		"TIFF little":     {"II*\x00\x08\x00\x00\x00", preprocess.TIFF},
 		"TIFF big":        {"MM\x00*\x00\x00\x00\x08", preprocess.TIFF},
+		"BigTIFF little":  {"II+\x00\x08\x00\x00\x00", preprocess.TIFF},
+		"BigTIFF big":     {"MM\x00+\x00\x08\x00\x00", preprocess.TIFF},
 		"HEIC":            {ftyp("heic", "mif1", "heic"), preprocess.HEIC},
 		"HEIC, generic":   {ftyp("mif1", "mif1", "heic"), preprocess.HEIC},
 		"HEIC sequence":   {ftyp("hevc", "msf1"), preprocess.HEIC},
