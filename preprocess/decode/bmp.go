@@ -4,6 +4,7 @@ package decode
 
 import (
 	"encoding/binary"
+	"fmt"
 	"math/bits"
 
 	"gocv.io/x/gocv"
@@ -12,7 +13,7 @@ import (
 // decodeBMP leaves the fourth byte of pixels of 32 bits out of account unless the
 // header says that it is alpha: most programs write 0 there. OpenCV takes it for alpha
 // in any case, and pictures with the header of OS/2 for grey unless it is told to
-// read colours.
+// read colours. Of pixels of 16 bits it leaves the lowest bits of each colour 0.
 func decodeBMP(data []byte) (gocv.Mat, error) {
 	if err := checkMasks(data); err != nil {
 		return gocv.Mat{}, err
@@ -22,10 +23,31 @@ func decodeBMP(data []byte) (gocv.Mat, error) {
 		flags = gocv.IMReadColor
 	}
 	mat, err := readMat(data, flags)
+	if err == nil && flags == gocv.IMReadUnchanged && bmpNumber(data, bmpBits)&0xffff == 16 {
+		return filled(mat, bmpNumber(data, bmpCompression) == bmpBitFields && bmpNumber(data, bmpMasks+4) == 0x07e0)
+	}
 	if err != nil || mat.Channels() != 4 || bmpAlpha(data) {
 		return mat, err
 	}
 	return converted(mat, gocv.ColorBGRAToBGR)
+}
+
+// filled repeats the highest of the five bits of each colour below them, so that white is
+// white; green may have six. It takes mat over.
+func filled(mat gocv.Mat, six bool) (gocv.Mat, error) {
+	pix, err := mat.DataPtrUint8()
+	if err != nil {
+		closeMat(&mat)
+		return gocv.Mat{}, fmt.Errorf("reach the pixels: %w", err)
+	}
+	for i, v := range pix {
+		if six && i%3 == 1 {
+			pix[i] = v | v>>6
+		} else {
+			pix[i] = v | v>>5
+		}
+	}
+	return mat, nil
 }
 
 // Where numbers of 32 bits stand in a BMP file.

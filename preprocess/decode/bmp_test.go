@@ -79,6 +79,46 @@ func TestBMPOfOS2(t *testing.T) {
 	frames[0].expect(t, drawnColors(), 6)
 }
 
+// highBMP is a picture of one row of 16 bits a pixel, with these masks if there are any.
+func highBMP(masks []uint32, row ...uint16) []byte {
+	var compression uint32
+	if masks != nil {
+		compression = bmpBitFields
+	}
+	at := uint32(bmpMasks + 4*len(masks))
+	b := []byte("BM")
+	for _, v := range append([]uint32{at + uint32(2*len(row)), 0, at, 40, uint32(len(row)), 1, 16<<16 | 1, compression, 0, 0, 0, 0, 0}, masks...) {
+		b = binary.LittleEndian.AppendUint32(b, v)
+	}
+	for _, v := range row {
+		b = binary.LittleEndian.AppendUint16(b, v)
+	}
+	return b
+}
+
+// TestBMPOf16Bits: the lowest bits of each colour were left 0, so that what is white was
+// judged as a light grey, and all the rest too dark.
+func TestBMPOf16Bits(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		file []byte
+		want string // of blue, green and red
+	}{
+		"555":        {highBMP(nil, 0x7fff, 0, 0x7c00, 16<<5|1), "\xff\xff\xff\x00\x00\x00\x00\x00\xff\x08\x84\x00"},
+		"555, masks": {highBMP([]uint32{0x7c00, 0x03e0, 0x001f}, 0x7fff, 0, 0x7c00, 16<<5|1), "\xff\xff\xff\x00\x00\x00\x00\x00\xff\x08\x84\x00"},
+		"565":        {highBMP([]uint32{0xf800, 0x07e0, 0x001f}, 0xffff, 0, 0xf800, 33<<5|1), "\xff\xff\xff\x00\x00\x00\x00\x00\xff\x08\x86\x00"},
+	} {
+		mat, err := decodeBMP(tc.file)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if got := string(mat.ToBytes()); got != tc.want {
+			t.Errorf("%s: got %x, want %x", name, got, tc.want)
+		}
+		closeMat(&mat)
+	}
+}
+
 // TestBMPMasks: pictures whose masks name an order of colours other than the usual
 // one were judged with red and blue exchanged where their header is short.
 func TestBMPMasks(t *testing.T) {
