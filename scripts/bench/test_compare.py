@@ -57,6 +57,19 @@ class Ratios(unittest.TestCase):
         self.assertIn("| `mix` | p99 at 80 % | not reached: ahead are Gin |", told)
         self.assertIn("| `mix` | goodput at 200 % | not reached: 89 % of the peak |", told)
 
+    def test_what_was_not_measured_is_not_reached(self):
+        """Without a figure of ours there was nobody ahead, and so the goal was called reached."""
+        ours = a_round(100) | {"same": a_round()["same"] | {"p99": None}}
+        told = paper.goals({"mix": {"deepfaked": [ours], "Gin": [a_round(50)]}, "sound": {"deepfaked": [{"error": "it fell"}], "Gin": [a_round(50)]}})
+        self.assertIn("| `mix` | throughput | reached |", told)
+        self.assertIn("| `mix` | p99 at the same load | not measured |", told)
+        self.assertIn("| `sound` | throughput | not measured |", told)
+
+    def test_goals_that_differ_from_round_to_round(self):
+        """The median alone told which of two was ahead where neither always was."""
+        told = paper.goals({"mix": {"deepfaked": [a_round(100), a_round(100), a_round(100)], "Gin": [a_round(90), a_round(101), a_round(98)]}})
+        self.assertIn("| `mix` | throughput | reached; not in every round: Gin |", told)
+
 
 class Document(unittest.TestCase):
     """The document says everything that people need to judge the figures."""
