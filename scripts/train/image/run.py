@@ -18,7 +18,7 @@ STUDY = pipeline.Study(
     task="image-synthesis",
     description="Judges a picture, or frames of a film, as a whole: a small network on what two blocks of ViT-Tiny make of it and on what "
     "high-pass filters leave, trained on tiles and overviews of generated and of genuine pictures and films. Five times in six it "
-    "ranks an unseen generator's picture or film above an unseen source's. Weakest on GANs, patch-based methods and recent GPT-Image; its likeliest "
+    "ranks an unseen generator's picture or film above an unseen source's. Weakest on GANs, patch-based methods, GPT-Image-2, Nano Banana Pro and ImageFX; its likeliest "
     "false alarms are renderings, paintings, anime and stock photographs of websites.",
     recipe="scripts/train/image",
     data=data,
