@@ -91,13 +91,15 @@ func (c *Conn) Receive() ([]byte, []*os.File, error) {
 	message := c.buffer
 	rights := make([]byte, unix.CmsgSpace(4*maxFiles))
 	n, r, flags, _, err := c.unix.ReadMsgUnix(message, rights)
-	if gone(err) {
-		return nil, nil, fmt.Errorf("sandbox: receive: %w", io.EOF)
+	files, malformed := filesOf(rights[:r]) // with an empty message, too, which looks like the end
+	switch {
+	case gone(err):
+		err = fmt.Errorf("sandbox: receive: %w", io.EOF)
+	case err != nil:
+		err = fmt.Errorf("sandbox: receive: %w", err)
+	default:
+		err = malformed
 	}
-	if err != nil {
-		return nil, nil, fmt.Errorf("sandbox: receive: %w", err)
-	}
-	files, err := filesOf(rights[:r])
 	if err == nil && flags&(unix.MSG_TRUNC|unix.MSG_CTRUNC) != 0 {
 		err = errors.New("sandbox: receive: the message is too long")
 	}

@@ -64,6 +64,8 @@ func child(mode string) int {
 		return hold(conn)
 	case "steal":
 		return steal(conn)
+	case "smuggle":
+		return smuggle(conn)
 	case "talk":
 		fmt.Fprint(os.Stderr, strings.Repeat("x", 3*excerptBytes))
 		return 7
