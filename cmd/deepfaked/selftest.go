@@ -34,7 +34,11 @@ func (e *engine) test(ctx context.Context) error {
 	return nil
 }
 
+// testDecoder has a picture decoded. That all decoders are at work says nothing: those that
+// hang are ended, and that none can be started is heard at once.
 func (e *engine) testDecoder(ctx context.Context) (err error) {
+	ctx, cancel := context.WithTimeout(ctx, testFor/2)
+	defer cancel()
 	file, err := sandbox.NewMemory("self-test")
 	if err != nil {
 		return err
@@ -48,6 +52,9 @@ func (e *engine) testDecoder(ctx context.Context) (err error) {
 		return err
 	}
 	media, err := e.decoder.Decode(ctx, file, at, preprocess.Image, nil)
+	if errors.Is(err, context.DeadlineExceeded) {
+		return nil
+	}
 	if err != nil {
 		return err
 	}

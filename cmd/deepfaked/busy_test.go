@@ -1,0 +1,58 @@
+//go:build gocv_specific_modules
+
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"deepfaked/inference"
+	"deepfaked/internal/job"
+	"deepfaked/preprocess"
+)
+
+// slots are decoders; a file waits for one that is idle.
+type slots chan struct{}
+
+func (s slots) Decode(ctx context.Context, _ *os.File, _ int64, _ preprocess.Kind, _ preprocess.Listener) (*preprocess.Media, error) {
+	select {
+	case s <- struct{}{}:
+		<-s
+		return &preprocess.Media{}, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// TestBusyDecodersAreNoFault: while all decoders were at work on long videos, one analysis that failed by
+// no fault of its file was enough to have the service refuse everybody, and be restarted: its
+// self-test waited for a decoder until its time was over.
+func TestBusyDecodersAreNoFault(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		_, scheduler := hangingScheduler(t)
+		defer scheduler.Close()
+		decoders := make(slots, 2)
+		s := &service{logger: slog.New(slog.DiscardHandler), judge: &late{doubts: make(chan struct{}, 1)}, jobs: &job.Runner{}}
+		s.judge.engine.Store(&engine{scheduler: scheduler, decoder: decoders})
+		s.setReady(nil)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		go s.examine(ctx)
+		for range cap(decoders) {
+			decoders <- struct{}{}
+			time.AfterFunc(testFor+tendEvery, func() { <-decoders })
+		}
+		assert.Error(t, s.judge.doubted(&inference.FaultError{Err: errors.New("a decoder was killed for want of memory")}, false))
+		<-time.After(testFor + time.Second)
+		assert.NoError(t, s.ready())
+		assert.NoError(t, s.judge.healthy())
+	})
+}
