@@ -59,13 +59,6 @@ type Request struct {
 	Admitted func() error
 }
 
-func (r Request) admitted() error {
-	if r.Admitted == nil {
-		return nil
-	}
-	return r.Admitted()
-}
-
 // Result is the judgement of one file.
 type Result struct {
 	Verdict    Verdict
