@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 	"os"
 	"os/exec"
@@ -101,8 +102,33 @@ func TestJobsSurvive(t *testing.T) {
 		assert.Equal(t, "complete", s.finished(t, key, id)["status"])
 	}
 	assert.InDelta(t, len(ids), s.usage(t, key), 0)
-	assert.Zero(t, end(unix.SIGTERM), "exit code")
+	assert.Zero(t, end(unix.SIGHUP), "exit code: the end of its terminal ended it without a word, and what it was judging")
 	left, err := filepath.Glob(filepath.Join(data, "jobs", "det_*"))
 	require.NoError(t, err)
 	assert.Empty(t, left, "uploads of jobs that have ended")
+}
+
+// Where who read the log had ended, the next line of it ended the service, in the midst of what
+// it was judging.
+func TestALogThatNobodyReads(t *testing.T) {
+	t.Parallel()
+	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), os.Args[0], "serve", "--data", t.TempDir(), "--provider", "cpu", "--listen", "127.0.0.1:0")
+	stderr, err := cmd.StderrPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	var line struct{ Address string }
+	require.NoError(t, json.NewDecoder(stderr).Decode(&line))
+	require.NoError(t, stderr.Close())
+	for range 3 {
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+line.Address+"/v1/usage", nil)
+		require.NoError(t, err)
+		answer, err := http.DefaultClient.Do(request)
+		if assert.NoError(t, err) {
+			assert.Equal(t, http.StatusUnauthorized, answer.StatusCode)
+			assert.NoError(t, answer.Body.Close())
+		}
+	}
+	require.NoError(t, cmd.Process.Signal(unix.SIGTERM))
+	_ = cmd.Wait() // its exit code says it
+	assert.Zero(t, cmd.ProcessState.ExitCode())
 }

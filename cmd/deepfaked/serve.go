@@ -104,12 +104,24 @@ func (c *workerCommand) run(ctx context.Context, to streams) error {
 	return runService(ctx, cfg, false, to)
 }
 
+// toldToStop are the signals by which a service is told to stop: also by the end of its
+// terminal, unless it was started not to care.
+func toldToStop() []os.Signal {
+	list := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) {
+		list = append(list, syscall.SIGHUP)
+	}
+	return list
+}
+
 // runService runs a service until ctx ends or the process is told to stop; without
 // http it runs jobs alone. A second signal ends the process at once.
 func runService(ctx context.Context, cfg config.Config, http bool, to streams) error {
-	ctx, restore := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	ctx, restore := signal.NotifyContext(ctx, toldToStop()...)
 	defer restore()
 	defer context.AfterFunc(ctx, restore)()
+	// Whoever reads the log may end: a line that goes nowhere is no reason to.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	logger := newLogger(to.err, cfg.Log)
 	s, err := newService(ctx, cfg, http, logger)
 	if err != nil {

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"bytes"
 	"io"
 	"reflect"
 	"strings"
@@ -12,7 +13,12 @@ import (
 func Write(to io.Writer, c Config) error {
 	notes := comments{notes: yaml.CommentMap{}, told: map[reflect.Type]bool{}}
 	notes.of(reflect.TypeFor[Config](), "$")
-	return yaml.NewEncoder(to, yaml.WithComment(notes.notes)).Encode(c)
+	var whole bytes.Buffer // the encoder does not say that it could not write
+	if err := yaml.NewEncoder(&whole, yaml.WithComment(notes.notes)).Encode(c); err != nil {
+		return err
+	}
+	_, err := whole.WriteTo(to)
+	return err
 }
 
 // comments are collected from the fields' tags. What a type says of its fields is said

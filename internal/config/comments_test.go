@@ -2,11 +2,24 @@ package config
 
 import (
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
+
+// full is a disk without room.
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, syscall.ENOSPC }
+
+// A configuration that could not be written was said to have been, and an empty file is one of
+// defaults.
+func TestWriteSaysThatItCouldNot(t *testing.T) {
+	t.Parallel()
+	require.ErrorIs(t, Write(full{}, Default()), syscall.ENOSPC)
+}
 
 // TestWriteSaysWhatEachSettingIsFor: the file that an operator begins with had the
 // settings alone, and what minimum_rate is or 0 sessions mean stood in the source.

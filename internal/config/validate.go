@@ -100,7 +100,7 @@ func (c Config) validateDecoder() error {
 	if err := oneOf("decoder.confinement", c.Decoder.Confinement, "auto", "required", "off"); err != nil {
 		return err
 	}
-	return between("decoder.memory", c.Decoder.Memory, 256*MiB, 1024*GiB)
+	return between("decoder.memory", c.Decoder.Memory, 1536*MiB, 1024*GiB)
 }
 
 func (c Config) validateUpload() error {
@@ -176,8 +176,8 @@ func (c Config) validateProxies() error {
 // seen when it is opened.
 func validateUploads(uploads string) error {
 	u, err := url.Parse(uploads)
-	if err != nil {
-		return fmt.Errorf("uploads is no address: %w", err)
+	if err != nil { // which quotes the address, and so a key that stands in it
+		return errors.New("uploads is no address: it must be file://, s3://BUCKET, gs://BUCKET or azblob://CONTAINER, without a key")
 	}
 	switch u.Scheme {
 	case "file":

@@ -40,7 +40,7 @@ func TestValidateNamesTheField(t *testing.T) {
 		{"decoder.children must be at least 0", func(c *Config) { c.Decoder.Children = -1 }},
 		{"decoder.timeout must be at least 100ms", func(c *Config) { c.Decoder.Timeout = 0 }},
 		{"decoder.confinement must be auto, required, off, and is \"none\"", func(c *Config) { c.Decoder.Confinement = "none" }},
-		{"decoder.memory must be at least 256MiB, and is 1MiB", func(c *Config) { c.Decoder.Memory = MiB }},
+		{"decoder.memory must be at least 1536MiB, and is 1GiB", func(c *Config) { c.Decoder.Memory = GiB }}, // with which none starts
 		{"upload.size must be at least 1", func(c *Config) { c.Upload.Size = 0 }},
 		{"upload.form must be at least 1KiB", func(c *Config) { c.Upload.Form = 0 }},
 		{"upload.minimum_rate must be at least 0", func(c *Config) { c.Upload.MinimumRate = -1 }},
@@ -54,6 +54,8 @@ func TestValidateNamesTheField(t *testing.T) {
 		{`uploads is "file:///jobs?create_dir=1", it must be`, func(c *Config) { c.Uploads = "file:///jobs?create_dir=1" }},
 		{`uploads is "", it must be`, func(c *Config) { c.Uploads = "" }},
 		{"uploads is no address", func(c *Config) { c.Uploads = "s3://%zz" }},
+		// The parser's own words had the key in them.
+		{"uploads is no address: it must be file://, s3://BUCKET, gs://BUCKET or azblob://CONTAINER, without a key", func(c *Config) { c.Uploads = "s3://AKIAX:wJalr/SECRET@bucket" }},
 		{"deadline must be at least 1s", func(c *Config) { c.Deadline = 0 }},
 		{"drain must be at least 0s", func(c *Config) { c.Drain = -1 }},
 		{"drain must be at most 1h0m0s", func(c *Config) { c.Drain = 2 * time.Hour }},

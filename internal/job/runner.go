@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync/atomic"
+	"time"
 
 	"deepfaked/internal/account"
 	"deepfaked/internal/gather"
@@ -196,15 +197,15 @@ func (r *Runner) Resume(ctx context.Context) error {
 	err := r.queue.Start(context.WithoutCancel(ctx))
 	if r.closed.Load() { // and may have found nothing to stop
 		r.stopping.Store(true)
-		err = errors.Join(err, r.queue.StopAndCancel(context.WithoutCancel(ctx)))
+		err = errors.Join(err, r.cutShort(ctx))
 	}
 	return err
 }
 
 // Close takes no more jobs and lets those that run come to their end until ctx
 // ends. What is not finished by then, and what has not begun, is left for the
-// next process, at no attempt's cost. It returns once no job runs any more, and
-// ctx's error when some were cut short. It is idempotent.
+// next process, at no attempt's cost. It returns once no job runs any more, or soon after
+// ctx has ended, and ctx's error when some were cut short. It is idempotent.
 func (r *Runner) Close(ctx context.Context) error {
 	if r.closed.Swap(true) || !r.started.Load() {
 		return nil
@@ -214,5 +215,15 @@ func (r *Runner) Close(ctx context.Context) error {
 		return err
 	}
 	r.stopping.Store(true)
-	return errors.Join(fmt.Errorf("jobs were cut short: %w", ctx.Err()), r.queue.StopAndCancel(context.WithoutCancel(ctx)))
+	return errors.Join(fmt.Errorf("jobs were cut short: %w", ctx.Err()), r.cutShort(ctx))
+}
+
+// unwinding is how long jobs have to end that are cut short. Where the database hangs, or
+// a device, they don't, and whoever stops the process won't wait for them.
+const unwinding = 5 * time.Second
+
+func (r *Runner) cutShort(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), unwinding)
+	defer cancel()
+	return r.queue.StopAndCancel(ctx)
 }

@@ -376,3 +376,24 @@ func TestOptions(t *testing.T) {
 	_, err := New(t.Context(), Deps{}, DefaultOptions())
 	assert.ErrorContains(t, err, "detector, books, store, process, uploads")
 }
+
+// A job that does not end when it is cut short, as one in a device that hangs, kept its process for good:
+// whoever stopped it had to kill it, and what it still had to tell the books was lost.
+func TestCloseWaitsForNoJobThatHangs(t *testing.T) {
+	t.Parallel()
+	began, hangs := make(chan struct{}), make(chan struct{})
+	f := setup(t, onSQLite(t), func(context.Context, inference.Request) (inference.Result, error) {
+		close(began)
+		<-hangs
+		return inference.Result{}, context.Canceled
+	}, options(1))
+	f.submit(1)
+	<-began
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	start := time.Now()
+	require.ErrorIs(t, f.jobs.Close(ctx), context.Canceled)
+	assert.Less(t, time.Since(start), unwinding+5*time.Second)
+	close(hangs)
+	require.NoError(t, f.jobs.queue.StopAndCancel(t.Context())) // what it left behind has ended
+}

@@ -31,10 +31,10 @@ containers:
       - {name: http, containerPort: 8080}
       {{- end }}
       - {name: admin, containerPort: 9090}
-    startupProbe: # until the program answers
+    startupProbe: # until the program answers, which it does once the schema is up to date
       httpGet: {path: /healthz, port: admin}
       periodSeconds: 2
-      failureThreshold: 30
+      failureThreshold: 450
     livenessProbe: # not of readiness: most of what it waits for is not made better by a restart
       httpGet: {path: /healthz, port: admin}
       periodSeconds: 10
