@@ -13,7 +13,7 @@ import (
 func (s *service) limiters() (accounts, addresses api.Limiter, err error) {
 	var client *redis.Client
 	if s.cfg.Redis != "" {
-		if client, err = sharedlimit.Connect(s.cfg.Redis); err != nil {
+		if client, err = sharedlimit.Connect(s.cfg.Redis, s.logger); err != nil {
 			return nil, nil, err
 		}
 		s.onClose(client.Close)

@@ -2,6 +2,7 @@ package sharedlimit
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"net"
@@ -72,7 +73,7 @@ func startRedis(t *testing.T, dir string) *server {
 func (s *server) socket() string { return filepath.Join(s.dir, "r") }
 
 func (s *server) client() *redis.Client {
-	c, err := Connect("unix://" + s.socket())
+	c, err := Connect("unix://"+s.socket(), slog.New(slog.DiscardHandler))
 	require.NoError(s.t, err)
 	s.t.Cleanup(func() { _ = c.Close() })
 	return c
@@ -259,11 +260,21 @@ func TestConnectRefuses(t *testing.T) {
 		"", "localhost:6379", "http://localhost", "redis://localhost:port", "redis://u:secret%@localhost", "redis://u:secret@localhost/first",
 		"redis://u:sec#ret@localhost", "redis://u:sec/secret@localhost", "redis://u:secret@localhost:6379/0?secret=1", "secret://localhost",
 	} {
-		_, err := Connect(address)
+		_, err := Connect(address, slog.New(slog.DiscardHandler))
 		require.Error(t, err, address)
 		assert.ErrorContains(t, err, "it must look like redis://USER:PASSWORD@HOST:PORT/DATABASE", address)
 		assert.NotContains(t, err.Error(), "sec", address)
 	}
+}
+
+// While Redis was away, lines that were no JSON stood among those of the service's log.
+func TestTheClientsWordsGoToTheLog(t *testing.T) {
+	t.Parallel()
+	var log bytes.Buffer
+	words{slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))}.Printf(t.Context(), "failed after %d attempts\n", 5)
+	var line map[string]any
+	require.NoError(t, json.Unmarshal(log.Bytes(), &line), log.String())
+	assert.Equal(t, "failed after 5 attempts\n", line["says"])
 }
 
 func TestOptions(t *testing.T) {
