@@ -57,6 +57,25 @@ func (l *late) overdue() time.Duration {
 	return 0
 }
 
+// closeUnlessItHangs leaves an engine whose device hangs as it is: that is not to be closed, and what is
+// closed after it, such as this process's entry among those at work, would be waited for in vain.
+func (e *engine) closeUnlessItHangs() error {
+	closed := make(chan error, 1)
+	go func() { closed <- e.Close() }()
+	ticker := time.NewTicker(tendEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case err := <-closed:
+			return err
+		case <-ticker.C:
+			if late := e.scheduler.Overdue(); late > hung {
+				return fmt.Errorf("a batch should have been done %s ago; its device hangs, and is left behind", late.Round(time.Second))
+			}
+		}
+	}
+}
+
 // examine tests the engine each time that it is doubted, or that a batch hangs, and has
 // nothing begun here for as long as it fails.
 func (s *service) examine(ctx context.Context) {

@@ -86,3 +86,24 @@ func TestSelfTestThatHangs(t *testing.T) {
 		assert.ErrorContains(t, s.test(t.Context()), "does not come to its end")
 	})
 }
+
+// TestADeviceThatHangsIsLeftBehind: a process whose device hung, and that was told to stop, waited for it
+// for good, and others took it for one at work, and not its jobs.
+func TestADeviceThatHangsIsLeftBehind(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		model, scheduler := hangingScheduler(t)
+		e := &engine{scheduler: scheduler}
+		e.onClose(func() error { scheduler.Close(); return nil })
+		go func() {
+			_, _ = scheduler.Run(t.Context(), inference.Work{Model: "m", Rows: 1, Fill: func(int, models.Row) {}})
+		}()
+		synctest.Wait()
+		start := time.Now()
+		require.ErrorContains(t, e.closeUnlessItHangs(), "its device hangs")
+		assert.Less(t, time.Since(start), hung+2*tendEvery)
+		close(model)
+		synctest.Wait()
+		assert.NoError(t, e.closeUnlessItHangs())
+	})
+}

@@ -146,6 +146,6 @@ func (s *service) open(ctx context.Context) (*engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.onClose(e.Close)
+	s.onClose(e.closeUnlessItHangs)
 	return e, nil
 }
