@@ -3,7 +3,6 @@ package inference
 import (
 	"context"
 	"math"
-	"slices"
 	"sync"
 	"time"
 )
@@ -16,8 +15,7 @@ type gate struct {
 	mu      sync.Mutex
 	turns   *turns // of the files that wait, in two queues
 	lines   [2]line
-	passed  []*visit // whose turn came before they were admitted
-	running int      // places taken
+	running int // places taken
 	costs   costs
 	tried   map[class]time.Time // when one was let in last
 }
@@ -51,8 +49,8 @@ type visit struct {
 	anew   bool          // no other of its class was let in for a while
 	late   error         // that reason
 
-	admitted bool // what asks for it has said so: before that it takes no place
-	passed   bool // its turn has come, and it goes before the others now
+	admitted bool // or not, as its caller has heard
+	out      bool // it was left out until then
 }
 
 func newGate(opts DetectorOptions) *gate {
@@ -73,10 +71,10 @@ func (g *gate) enter(ctx context.Context, req Request) (leave func(judged bool),
 	v := &visit{class: classOf(req), turn: make(chan struct{})}
 	v.places = g.takes(v.class)
 	v.entry = entry{payer: payer{req.Account, req.Priority}, visit: v, rows: 1}
-	if err := g.queue(ctx, req, v); err != nil {
+	if err := g.queue(ctx, v); err != nil {
 		return nil, err
 	}
-	if err := g.admit(req, v); err != nil {
+	if err := g.admit(ctx, req, v); err != nil {
 		return nil, err
 	}
 	select {
@@ -97,6 +95,53 @@ func (g *gate) enter(ctx context.Context, req Request) (leave func(judged bool),
 	return func(judged bool) { g.leave(v, judged) }, nil
 }
 
+// booking is for how long a place, or a turn, waits for the books, which a file's account is
+// looked up in. They may be locked for the account, and others would wait with it.
+const booking = 100 * time.Millisecond
+
+// admit asks whether the file is to be judged. One that was left out meanwhile comes anew.
+func (g *gate) admit(ctx context.Context, req Request, v *visit) error {
+	if req.Admitted == nil {
+		return nil
+	}
+	slow := time.AfterFunc(booking, func() { g.leaveOut(v) })
+	err := req.Admitted()
+	slow.Stop()
+	switch out := g.heard(v); {
+	case out && err == nil:
+		return g.queue(ctx, v)
+	case !out && err != nil:
+		g.abandon(v)
+	}
+	return err
+}
+
+// heard says that v need not be left out any more, and whether it was.
+func (g *gate) heard(v *visit) (out bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	v.admitted = true
+	return v.out
+}
+
+// leaveOut takes v out, or its place back.
+func (g *gate) leaveOut(v *visit) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if v.admitted || v.late != nil {
+		return
+	}
+	now := time.Now()
+	if v.out = true; v.entry.rows == 0 {
+		g.count(v, -1, now)
+		v.turn = make(chan struct{})
+	} else {
+		g.drop(&v.entry)
+	}
+	v.entry.rows = 1
+	g.dispatch(now)
+}
+
 // takes is how many places a file of a class takes.
 func (g *gate) takes(c class) int {
 	if c.film() {
@@ -106,7 +151,7 @@ func (g *gate) takes(c class) int {
 }
 
 // queue gives the file its place in the line, unless its wait would be too long.
-func (g *gate) queue(ctx context.Context, req Request, v *visit) error {
+func (g *gate) queue(ctx context.Context, v *visit) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	now := time.Now()
@@ -117,36 +162,15 @@ func (g *gate) queue(ctx context.Context, req Request, v *visit) error {
 	if deadline, ok := ctx.Deadline(); ok {
 		v.entry.deadline = deadline
 	}
-	v.admitted = req.Admitted == nil
 	if v.entry.payer.priority == Interactive {
 		if err := g.refuse(v, now); err != nil {
 			return err
 		}
+		g.lines[v.entry.queue].waiting++
 	}
-	g.wait(v, 1)
 	g.turns.resume(v.entry.payer, v.entry.queue)
 	g.turns.add(&v.entry)
 	g.dispatch(now)
-	return nil
-}
-
-// admit asks whether the file is to be judged, which may take long: its account may be locked in
-// the books. So no place waits for it.
-func (g *gate) admit(req Request, v *visit) error {
-	if req.Admitted == nil {
-		return nil
-	}
-	if err := req.Admitted(); err != nil {
-		g.abandon(v)
-		return err
-	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if v.passed {
-		g.wait(v, 1)
-	}
-	v.admitted = true
-	g.dispatch(time.Now())
 	return nil
 }
 
@@ -260,7 +284,25 @@ func (g *gate) room(v *visit) bool { return g.running+v.places <= g.opts.Paralle
 // dispatch lets in who is next as long as there are places. Nobody slips past one who
 // needs more of them.
 func (g *gate) dispatch(now time.Time) {
-	for g.running < g.opts.Parallel && g.serve(now) {
+	for g.running < g.opts.Parallel {
+		e := g.next(now)
+		if e == nil {
+			break
+		}
+		if g.isLate(e, now) {
+			g.turnAway(e, now)
+			continue
+		}
+		if !g.room(e.visit) {
+			break
+		}
+		g.turns.serve(e)
+		g.turns.take(e)
+		g.count(e.visit, 1, now)
+		e.visit.start, e.visit.before = now, g.lines[e.queue].crowd.sum
+		e.visit.anew = g.untried(e.visit.class, now)
+		g.tried[e.visit.class] = now
+		close(e.visit.turn)
 	}
 	for i := range g.lines {
 		if g.lines[i].waiting == 0 {
@@ -269,68 +311,10 @@ func (g *gate) dispatch(now time.Time) {
 	}
 }
 
-// serve lets in who is next, or lets others past it; false says that nobody can be let in.
-func (g *gate) serve(now time.Time) bool {
-	v := g.next(now)
-	switch {
-	case v == nil:
-		return false
-	case g.isLate(&v.entry, now):
-		g.turnAway(&v.entry, now)
-	case !v.admitted:
-		g.takeTurn(v)
-		g.wait(v, -1) // no longer for others
-		v.passed, g.passed = true, append(g.passed, v)
-	case !g.room(v):
-		return false
-	default:
-		g.letIn(v, now)
-	}
-	return true
-}
-
-// wait says that v waits for others, or, with -1, that it does no longer.
-func (g *gate) wait(v *visit, n int) {
-	if v.entry.payer.priority == Interactive {
-		g.lines[v.entry.queue].waiting += n
-	}
-}
-
-// takeTurn has the turn of v be over.
-func (g *gate) takeTurn(v *visit) {
-	g.turns.serve(&v.entry)
-	g.turns.take(&v.entry)
-}
-
-func (g *gate) letIn(v *visit, now time.Time) {
-	if v.passed {
-		g.forget(v)
-	} else {
-		g.takeTurn(v)
-	}
-	g.count(v, 1, now)
-	v.start, v.before = now, g.lines[v.entry.queue].crowd.sum
-	v.anew = g.untried(v.class, now)
-	g.tried[v.class] = now
-	close(v.turn)
-}
-
-// forget takes v out of those who have been passed.
-func (g *gate) forget(v *visit) {
-	v.passed = false
-	g.passed = slices.DeleteFunc(g.passed, func(other *visit) bool { return other == v })
-}
-
-// next is whose turn it is of those who may be let in, or was. People go past jobs that have their
+// next is whose turn it is of those who may be let in. People go past jobs that have their
 // share, but not past one that only waits for the places of long files to become free:
 // they would take each as it does.
-func (g *gate) next(now time.Time) *visit {
-	for _, v := range g.passed {
-		if v.admitted && g.may(v) {
-			return v
-		}
-	}
-	var next *entry
+func (g *gate) next(now time.Time) (next *entry) {
 	for queue := range g.lines {
 		e := g.turns.first(queue, now, true)
 		if e != nil && e.payer.priority == Background && g.shared(e.visit) {
@@ -340,10 +324,7 @@ func (g *gate) next(now time.Time) *visit {
 			next = e
 		}
 	}
-	if next == nil {
-		return nil
-	}
-	return next.visit
+	return next
 }
 
 // may says whether there may be one more like v. Long files leave a quarter of the places to
@@ -386,14 +367,9 @@ func (g *gate) turnAway(e *entry, now time.Time) {
 
 // drop takes out a file that waits.
 func (g *gate) drop(e *entry) {
-	v := e.visit
-	if v.admitted || !v.passed {
-		g.wait(v, -1)
-	}
-	if v.passed {
-		g.forget(v)
-	} else {
-		g.turns.drop(e)
+	g.turns.drop(e)
+	if e.payer.priority == Interactive {
+		g.lines[e.queue].waiting--
 	}
 }
 
@@ -404,8 +380,8 @@ func (g *gate) count(v *visit, n int, now time.Time) {
 	g.running += n * v.places
 	l.running[v.entry.payer.priority] += n * v.places
 	l.inside += time.Duration(n) * v.entry.cost
-	if n > 0 {
-		g.wait(v, -1)
+	if v.entry.payer.priority == Interactive && n > 0 {
+		l.waiting--
 	}
 }
 
@@ -417,7 +393,7 @@ func (g *gate) abandon(v *visit) {
 	now := time.Now()
 	switch {
 	case v.late != nil:
-	case v.entry.rows == 0 && !v.passed:
+	case v.entry.rows == 0:
 		g.count(v, -1, now)
 	case g.isLate(&v.entry, now):
 		g.turnAway(&v.entry, now)

@@ -9,8 +9,8 @@ import (
 )
 
 // A file had its place while its account's row in the books was waited for: eight of an account that
-// another process had locked kept everybody's out for as long. Now others go past them, and they go first
-// once they are in the books.
+// another process had locked kept everybody's out for as long. Now they are left out until the books have
+// answered, and come anew then.
 func TestGateHasNoPlaceWaitForTheBooks(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -39,7 +39,7 @@ func TestGateHasNoPlaceWaitForTheBooks(t *testing.T) {
 		for range int(locked/takes) - 1 {
 			for range parallel {
 				v.pass(t.Context(), Request{Account: "other"}, takes, func(took time.Duration, err error) {
-					if took != takes || err != nil {
+					if took > takes+booking || err != nil {
 						t.Errorf("another's took %v, %v", took, err)
 					}
 				})
@@ -50,8 +50,8 @@ func TestGateHasNoPlaceWaitForTheBooks(t *testing.T) {
 		if len(ended) != parallel+1 || ended[len(ended)-1] > locked+2*takes {
 			t.Errorf("those of the account that was locked have ended after %v", ended)
 		}
-		if v.running != 0 || !v.idle() || len(v.passed) != 0 {
-			t.Errorf("in the end %d places are taken, %d have been passed: %+v", v.running, len(v.passed), v.lines)
+		if v.running != 0 || !v.idle() {
+			t.Errorf("in the end %d places are taken: %+v", v.running, v.lines)
 		}
 	})
 }

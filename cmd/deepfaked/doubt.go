@@ -92,12 +92,12 @@ func (s *service) examine(ctx context.Context) {
 				continue
 			}
 		}
-		if err := s.test(ctx); err != nil && ctx.Err() == nil {
+		for err := s.test(ctx); err != nil && ctx.Err() == nil; {
 			s.suspend(ctx, err)
 			for s.test(ctx) != nil && ctx.Err() == nil {
 				sleep(ctx, tendEvery)
 			}
-			s.resume(ctx)
+			err = s.resume(ctx)
 		}
 		sleep(ctx, calm)
 	}
@@ -133,17 +133,30 @@ func (s *service) suspend(ctx context.Context, err error) {
 }
 
 // resume has people's files judged at once, and jobs begun when those that still run have
-// ended.
-func (s *service) resume(ctx context.Context) {
+// ended. The error is that of the test, where it fails again before that.
+func (s *service) resume(ctx context.Context) error {
 	s.judge.out.Store(false)
 	s.setReady(nil)
 	s.logger.Info("the self-test passes again")
 	for ctx.Err() == nil {
-		err := s.jobs.Resume(ctx)
-		if err == nil {
-			return
+		err := s.tryJobs(ctx)
+		switch {
+		case err == nil:
+			return nil
+		case !errors.Is(err, context.DeadlineExceeded):
+			s.logger.Error("the jobs could not be started again; that is tried again", "error", err)
+			sleep(ctx, tendEvery)
 		}
-		s.logger.Error("the jobs could not be started again; that is tried again", "error", err)
-		sleep(ctx, tendEvery)
+		if err := s.test(ctx); err != nil {
+			return err
+		}
 	}
+	return ctx.Err()
+}
+
+// tryJobs waits for jobs that still run for no longer than between two looks at the engine.
+func (s *service) tryJobs(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, tendEvery)
+	defer cancel()
+	return s.jobs.Resume(ctx)
 }

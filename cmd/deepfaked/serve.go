@@ -104,24 +104,24 @@ func (c *workerCommand) run(ctx context.Context, to streams) error {
 	return runService(ctx, cfg, false, to)
 }
 
-// toldToStop are the signals by which a service is told to stop: also by the end of its
-// terminal, unless it was started not to care.
-func toldToStop() []os.Signal {
-	list := []os.Signal{os.Interrupt, syscall.SIGTERM}
-	if !signal.Ignored(syscall.SIGHUP) {
-		list = append(list, syscall.SIGHUP)
+// hangUp is the signal that the terminal has ended, unless the service was started not to
+// care.
+func hangUp() []os.Signal {
+	if signal.Ignored(syscall.SIGHUP) {
+		return nil
 	}
-	return list
+	return []os.Signal{syscall.SIGHUP}
 }
 
 // runService runs a service until ctx ends or the process is told to stop; without
 // http it runs jobs alone. A second signal ends the process at once.
 func runService(ctx context.Context, cfg config.Config, http bool, to streams) error {
-	ctx, restore := signal.NotifyContext(ctx, toldToStop()...)
+	ctx, restore := signal.NotifyContext(ctx, append(hangUp(), os.Interrupt, syscall.SIGTERM)...)
 	defer restore()
 	defer context.AfterFunc(ctx, restore)()
-	// Whoever reads the log may end: a line that goes nowhere is no reason to.
-	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+	// Whoever reads the log may end: a line that goes nowhere is no reason to. And a terminal
+	// that ends says so twice, once by its shell.
+	signal.Notify(make(chan os.Signal, 1), append(hangUp(), syscall.SIGPIPE)...)
 	logger := newLogger(to.err, cfg.Log)
 	s, err := newService(ctx, cfg, http, logger)
 	if err != nil {

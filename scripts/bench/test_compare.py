@@ -64,6 +64,8 @@ class Ratios(unittest.TestCase):
         self.assertIn("| `mix` | throughput | reached |", told)
         self.assertIn("| `mix` | p99 at the same load | not measured |", told)
         self.assertIn("| `sound` | throughput | not measured |", told)
+        told = paper.goals({"mix": {"deepfaked": [a_round(100)], "Gin": [{"error": "it fell"}]}})
+        self.assertIn("| `mix` | throughput | not measured |", told)
 
     def test_goals_that_differ_from_round_to_round(self):
         """The median alone told which of two was ahead where neither always was."""
