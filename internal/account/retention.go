@@ -21,6 +21,7 @@ func (l *Ledger) Recover(ctx context.Context) (int, error) {
 	defer cancel()
 	var left []abandoned
 	err := l.process.Inherit(ctx, func(tx *store.Tx) (err error) {
+		left = nil // of a try that was in the way of others
 		if left, err = l.takeOut(ctx, tx); err != nil {
 			return err
 		}

@@ -204,8 +204,8 @@ func (r *Runner) Resume(ctx context.Context) error {
 
 // Close takes no more jobs and lets those that run come to their end until ctx
 // ends. What is not finished by then, and what has not begun, is left for the
-// next process, at no attempt's cost. It returns once no job runs any more, or soon after
-// ctx has ended, and ctx's error when some were cut short. It is idempotent.
+// next process, at no attempt's cost unless it does not end soon after ctx has. It returns once no
+// job runs any more, or then, and ctx's error when some were cut short. It is idempotent.
 func (r *Runner) Close(ctx context.Context) error {
 	if r.closed.Swap(true) || !r.started.Load() {
 		return nil
@@ -218,9 +218,10 @@ func (r *Runner) Close(ctx context.Context) error {
 	return errors.Join(fmt.Errorf("jobs were cut short: %w", ctx.Err()), r.cutShort(ctx))
 }
 
-// unwinding is how long jobs have to end that are cut short. Where the database hangs, or
-// a device, they don't, and whoever stops the process won't wait for them.
-const unwinding = 5 * time.Second
+// unwinding is how long jobs have to end that are cut short, longer than a database is waited
+// for that another program has locked. Where it hangs, or a device, they don't end, and whoever
+// stops the process won't wait for them: they cost an attempt.
+const unwinding = 12 * time.Second
 
 func (r *Runner) cutShort(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), unwinding)

@@ -41,9 +41,10 @@ func (s *Spool) Park(_ context.Context, name string, f *File) error { return f.P
 // when what is parked would leave too little to uploads that arrive, and
 // ErrAway when the folder is not there.
 func (f *File) Park(name string) error {
-	if err := f.spool.mayPark(f.size); err != nil {
+	if err := f.spool.startParking(f.size); err != nil {
 		return err
 	}
+	defer f.spool.parking(-1, f.size)
 	folder, err := f.spool.folderFor(name)
 	if err != nil {
 		return err
@@ -67,23 +68,28 @@ func (f *File) Park(name string) error {
 // wait for hours, and people's files would wait for them to be done.
 const arriving = 4
 
-// mayPark says whether there is room to park n bytes more.
-func (s *Spool) mayPark(n int64) error {
-	if s.parkable(n) {
+// startParking books room for n bytes that are being parked, until parking gives it back.
+func (s *Spool) startParking(n int64) error {
+	if s.parking(1, n) {
 		return nil
 	}
+	s.parking(-1, n)
 	if err := s.recount(); err != nil {
 		return err
 	}
-	if s.parkable(n) {
+	if s.parking(1, n) {
 		return nil
 	}
+	s.parking(-1, n)
 	return fmt.Errorf("spool: %d bytes of %d wait to be judged: %w", s.parkedBytes.Load(), s.capacity, ErrUsedUp)
 }
 
-// parkable says so as far as is known; a single one may always be parked.
-func (s *Spool) parkable(n int64) bool {
-	return s.capacity <= 0 || s.parkedFiles.Load() < 1 || s.parkedBytes.Load()+n <= s.capacity-s.capacity/arriving
+// parking books n bytes of one file more that is being parked, or, with -1, of one less, and says
+// whether there is room for all of them. A single one may always be parked.
+func (s *Spool) parking(files, n int64) bool {
+	all, bytes := s.parkingFiles.Add(files), s.parkingBytes.Add(files*n)
+	alone := all == 1 && s.parkedFiles.Load() < 1
+	return s.capacity <= 0 || alone || s.parkedBytes.Load()+bytes <= s.capacity-s.capacity/arriving
 }
 
 // sync sees that what lies on the disk is there for good.

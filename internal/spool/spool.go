@@ -44,8 +44,9 @@ type Spool struct {
 
 	// Parked. Other processes may park and discard there, too: then this drifts,
 	// and is counted anew before an upload is refused for it, or it falls below zero.
-	parkedFiles, parkedBytes atomic.Int64
-	counting                 sync.Mutex // held while files are discarded or counted, so that none is taken off twice
+	parkedFiles, parkedBytes   atomic.Int64
+	parkingFiles, parkingBytes atomic.Int64 // that are being parked
+	counting                   sync.Mutex   // held while files are discarded or counted, so that none is taken off twice
 }
 
 // New prepares the folder and removes what a killed process may have left in it.

@@ -33,7 +33,7 @@ func openPostgres(ctx context.Context, opts Options, history []migration) (*Stor
 	db := openPool(pool)
 	s := &Store{
 		name: placeOf(config), engine: &postgresEngine{db: db}, reader: db, pool: pool, lost: opts.Lost,
-		close: closing(db.Close, func() error { pool.Close(); return nil }),
+		close: closing(db.Close, func() error { return letGo(pool) }),
 	}
 	patient, cancel := context.WithTimeout(ctx, opts.BusyTimeout)
 	defer cancel()
@@ -44,6 +44,23 @@ func openPostgres(ctx context.Context, opts Options, history []migration) (*Stor
 		return nil, errors.Join(fmt.Errorf("open the database %s: %w", placeOf(config), err), s.Close())
 	}
 	return s, nil
+}
+
+// unwinding is how long connections have to be closed. A server that hangs answers none.
+const unwinding = 5 * time.Second
+
+func letGo(pool *pgxpool.Pool) error {
+	closed := make(chan struct{})
+	go func() {
+		defer close(closed)
+		pool.Close()
+	}()
+	select {
+	case <-closed:
+		return nil
+	case <-time.After(unwinding):
+		return errors.New("the database does not answer; connections to it are left behind")
+	}
 }
 
 // postgresConfig reads the address. What it says in an error has no password in

@@ -221,6 +221,24 @@ func TestTheDatabasesClockWasAhead(t *testing.T) {
 	assert.Zero(t, left)
 }
 
+// Where the clock is put back by little more than a process may be silent, one that was heard of a while
+// before thinks itself near, and those that were heard of just before must be near, too.
+func TestTheDatabasesClockIsPutBack(t *testing.T) {
+	t.Parallel()
+	b := onPostgres(t)
+	b.opts.Lost = time.Minute
+	s := b.open(t)
+	for id, ahead := range map[string]string{"before": "59 seconds", "just before": "62 seconds", "ahead": "200 seconds"} {
+		_, err := s.Reader().ExecContext(t.Context(), `INSERT INTO processes (id, since, seen_at) VALUES ($1, now() - interval '1 hour', now() + $2::interval)`, id, ahead)
+		require.NoError(t, err)
+	}
+	var heirs, atWork int
+	require.NoError(t, s.Reader().QueryRowContext(t.Context(),
+		`SELECT count(*) FILTER (WHERE `+s.near("seen_at", "now()")+`), count(*) FILTER (WHERE id IN (`+s.AtWork()+`)) FROM processes`).Scan(&heirs, &atWork))
+	assert.Equal(t, 1, heirs)
+	assert.Equal(t, 2, atWork)
+}
+
 // The kernel would have sent again for a quarter of an hour.
 func TestLostConnectionsAreGivenUp(t *testing.T) {
 	t.Parallel()

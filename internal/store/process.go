@@ -122,8 +122,11 @@ func (p *Process) seen(ctx context.Context) error {
 
 // recent is a condition for the time, in SQL, at which a process that is at work was heard
 // of. What it is compared with is one in all of a transaction: where the database stands
-// still in the middle, all have been silent.
-func (s *Store) recent(at string) string { return s.near(at, "now()") }
+// still in the middle, all have been silent. Where its clock is put back, whoever was heard
+// of just before is ahead of one that was heard of a while before, and takes it for near.
+func (s *Store) recent(at string) string {
+	return at + " > now() - " + s.silence() + " AND " + at + " < greatest(now(), clock_timestamp()) + 2 * " + s.silence()
+}
 
 // near is a condition for a time that lies no further before now than a process may be
 // silent, and no further ahead of the clock: later ones are from when that was wrong.
@@ -166,7 +169,7 @@ func (p *Process) Inherit(ctx context.Context, fn func(*Tx) error) error {
 		}
 		heir := false
 		err := tx.QueryRowContext(ctx, `
-			SELECT EXISTS (SELECT FROM processes WHERE id = $1 AND `+p.store.recent("seen_at")+` AND since < now() - `+p.store.silence()+`)
+			SELECT EXISTS (SELECT FROM processes WHERE id = $1 AND `+p.store.near("seen_at", "now()")+` AND since < now() - `+p.store.silence()+`)
 			  AND pg_try_advisory_xact_lock($2)`, p.id, lockKey("inheritance")).Scan(&heir)
 		if err != nil || !heir {
 			return err

@@ -43,6 +43,7 @@ type video struct {
 	stretchPixels int           // the same of stretches
 	keyed         bool          // there has been a picture that rests on no other
 	headless      bool          // there were some before that
+	opening       time.Duration // when that is shown
 	shown         int           // how many packets are
 	first         time.Duration // the earliest time of those
 	last          time.Duration // the latest
@@ -78,10 +79,13 @@ func (v *video) note(p *C.AVPacket) error {
 		at = v.time(p.dts)
 	}
 	key := p.flags&C.AV_PKT_FLAG_KEY != 0 && !v.uncoded(p)
-	v.keyed = v.keyed || key
+	if key && !v.keyed {
+		v.keyed, v.opening = true, at
+	}
 	v.headless = v.headless || !v.keyed
-	// Some decoders put what rests on pictures that are not there on grey ones.
-	hidden := p.flags&(C.AV_PKT_FLAG_DISCARD|C.AV_PKT_FLAG_CORRUPT) != 0 || !v.keyed
+	// Some decoders put what rests on pictures that are not there on grey ones. So does what comes
+	// behind the first whole one and is shown before it.
+	hidden := p.flags&(C.AV_PKT_FLAG_DISCARD|C.AV_PKT_FLAG_CORRUPT) != 0 || !v.keyed || v.headless && at < v.opening
 	v.packets = append(v.packets, packet{at: at, key: key, hidden: hidden, empty: v.unshown(p)})
 	if hidden {
 		return nil

@@ -9,7 +9,7 @@ serviceAccountName: {{ include "deepfaked.serviceAccount" .root }}
 automountServiceAccountToken: false
 enableServiceLinks: false
 # The wait before it is told to stop, the drain, and what follows that.
-terminationGracePeriodSeconds: {{ add .root.Values.preStopSeconds .root.Values.drainSeconds 15 }}
+terminationGracePeriodSeconds: {{ add .root.Values.preStopSeconds .root.Values.drainSeconds 30 }}
 securityContext:
   runAsNonRoot: true
   runAsUser: 65532
