@@ -142,7 +142,7 @@ func (s *instance) testEveryResponse(t *testing.T) {
 	s.get(t, "", "/").want(t, 404, "not_found")
 	wrong := s.do(t, http.MethodDelete, "/v1/usage", key, "", nil)
 	wrong.want(t, 405, "method_not_allowed")
-	assert.Equal(t, "GET", wrong.header.Get("Allow"))
+	assert.Equal(t, "GET, HEAD", wrong.header.Get("Allow"))
 	s.do(t, http.MethodGet, "/v1/detect", key, "", nil).want(t, 405, "method_not_allowed")
 	s.do(t, http.MethodPost, "/v1/detect", key, "text/plain", strings.NewReader("x")).want(t, 400, "invalid_request")
 	assert.Equal(t, "ready", s.get(t, "", "/readyz").body["status"])

@@ -85,8 +85,8 @@ func (s *service) start(ctx context.Context) error {
 		return ctx.Err() // told to stop meanwhile
 	}
 	if err != nil {
+		s.setReady(fmt.Errorf("%s %w", unready, api.ErrNotStarted)) // whoever reads that it is not may ask
 		s.logger.Error("not ready", "error", err)
-		s.setReady(fmt.Errorf("%s %w", unready, api.ErrNotStarted))
 		return err
 	}
 	s.setReady(nil)
