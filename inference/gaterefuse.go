@@ -1,0 +1,92 @@
+package inference
+
+import "time"
+
+// Whether a file is refused, which is told at once: what it would wait for, and whether it would
+// be done in time.
+
+// doubt is what part of a predicted time a file may take longer. Those let in
+// right up to their deadline would be judged for nothing every other time.
+const doubt = 4
+
+// refuse says whether an interactive file would wait for longer than it may, or
+// beyond its deadline. Background work has no caller who waits: whoever submits
+// it bounds it.
+func (g *gate) refuse(v *visit, now time.Time) error {
+	l := &g.lines[v.entry.queue]
+	if l.waiting == 0 {
+		l.empty = now
+		if g.may(v) && g.room(v) {
+			return g.crowded(v, now)
+		}
+	}
+	wait := g.predict(v, now)
+	end := wait + g.believed(v.class, now)
+	hopeless := now.Add(end + end/doubt).After(v.entry.deadline)
+	if hopeless || wait > g.patience(v, now) || l.waiting >= g.opts.Waiting {
+		return &SaturatedError{RetryAfter: max(wait, time.Second)}
+	}
+	return nil
+}
+
+// again is how soon a file is let in for which there may not be the time, to see: a
+// prediction that was too high is put right by nothing else.
+const again = 10 * time.Second
+
+// crowded says whether a file that finds a place would be done beyond its deadline, beside
+// those of its line that are there. It never is as the only one of a person.
+func (g *gate) crowded(v *visit, now time.Time) error {
+	l := &g.lines[v.entry.queue]
+	seen, known := g.costs.near(v.class)
+	if !known || l.running[Interactive] == 0 || g.untried(v.class, now) {
+		return nil
+	}
+	end := seen.in(l.crowd.with(1))
+	late := now.Add(end + end/doubt).Sub(v.entry.deadline)
+	if late <= 0 {
+		return nil
+	}
+	return &SaturatedError{RetryAfter: max(late, time.Second)}
+}
+
+// untried says that no file of a class was let in for a while.
+func (g *gate) untried(c class, now time.Time) bool { return now.Sub(g.tried[c]) >= again }
+
+// believed is how long a file of a class takes where it may be refused for that: no time
+// where none was let in for a while.
+func (g *gate) believed(c class, now time.Time) time.Duration {
+	if g.untried(c, now) {
+		return 0
+	}
+	return g.costs.of(c)
+}
+
+// patience is the longest wait at present. A burst may wait for long, since it
+// passes; where the line has not been empty for a while, a long line helps
+// nobody: it would only make everybody late. Among long videos, that is as long
+// as one of them takes.
+func (g *gate) patience(v *visit, now time.Time) time.Duration {
+	l := &g.lines[v.entry.queue]
+	standing := max(g.opts.Wait, l.inside/g.places(v))
+	if now.Sub(l.empty) > standing {
+		return min(standing, g.opts.Burst)
+	}
+	return g.opts.Burst
+}
+
+// predict is how long v would wait: for the half of what runs of its line, and for all
+// that waits and goes before it.
+func (g *gate) predict(v *visit, now time.Time) time.Duration {
+	l := &g.lines[v.entry.queue]
+	return (l.inside/2 + g.turns.ahead(&v.entry, v.entry.queue, now)) / g.places(v)
+}
+
+// places is by how many places files like v go: quick ones by those that long ones leave,
+// long ones by as many as they may have and can fill.
+func (g *gate) places(v *visit) time.Duration {
+	n := g.most() - g.most()%v.places
+	if v.entry.queue == quick {
+		n = g.opts.Parallel - g.held()
+	}
+	return time.Duration(max(n, 1))
+}
