@@ -73,9 +73,7 @@ func TestPark(t *testing.T) {
 // can be parked.
 func TestParkRefuses(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	s, err := New(Options{Dir: filepath.Join(dir, "spool"), Park: filepath.Join(dir, "jobs")})
-	must(t, err)
+	s := parking(t, 0)
 	for _, name := range []string{"", ".", "..", "../x", "a/b", "/etc/passwd"} {
 		f, err := s.Create()
 		must(t, err)
@@ -125,16 +123,14 @@ func TestParkFails(t *testing.T) {
 // A file of another size than it was parked with is not taken for it.
 func TestParkedFileIsCutOff(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	s, err := New(Options{Dir: filepath.Join(dir, "spool"), Park: filepath.Join(dir, "jobs")})
-	must(t, err)
+	s := parking(t, 0)
 	f, err := s.Create()
 	must(t, err)
 	_, err = f.Write([]byte("abc"))
 	must(t, err)
 	must(t, f.Park("x"))
 	must(t, f.Close())
-	must(t, os.Truncate(filepath.Join(dir, "jobs", "x"), 2))
+	must(t, os.Truncate(filepath.Join(s.park, "x"), 2))
 	if _, err := s.Open(t.Context(), "x", "", 3); !errors.Is(err, ErrDamaged) {
 		t.Errorf("opened two bytes of three: %v", err)
 	}
@@ -174,15 +170,14 @@ func TestParkedByOneDiscardedByAnother(t *testing.T) {
 // Uploads that are parked at the same moment leave room, too: each saw what was parked before.
 func TestWhatIsParkedTogetherLeavesRoom(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	s, err := New(Options{Dir: filepath.Join(dir, "spool"), Park: filepath.Join(dir, "jobs"), Capacity: 1000})
-	must(t, err)
+	s := parking(t, 1000)
 	var files [20]*File
 	for i := range files {
-		files[i], err = s.Create()
+		f, err := s.Create()
 		must(t, err)
-		_, err = files[i].Write(make([]byte, 50))
+		_, err = f.Write(make([]byte, 50))
 		must(t, err)
+		files[i] = f
 	}
 	var group sync.WaitGroup
 	for i, f := range files {
@@ -207,9 +202,7 @@ func TestWhatIsParkedTogetherLeavesRoom(t *testing.T) {
 // being accepted for old, and removed them: their jobs failed. Their age is by the clock that dates them.
 func TestParkedFilesAreAsOldAsTheirFolderSays(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	s, err := New(Options{Dir: filepath.Join(dir, "spool"), Park: filepath.Join(dir, "jobs")})
-	must(t, err)
+	s := parking(t, 0)
 	f, err := s.Create()
 	must(t, err)
 	must(t, f.Park("x"))
@@ -226,7 +219,7 @@ func TestParkedFilesAreAsOldAsTheirFolderSays(t *testing.T) {
 		t.Errorf("it is %v old", got)
 	}
 	behind := time.Now().Add(-2 * time.Hour)
-	must(t, os.Chtimes(filepath.Join(dir, "jobs", "x"), behind, behind))
+	must(t, os.Chtimes(filepath.Join(s.park, "x"), behind, behind))
 	if got := age().Round(time.Minute); got != 2*time.Hour {
 		t.Errorf("it is %v old, want two hours", got)
 	}
@@ -240,9 +233,7 @@ func TestParkedFilesAreAsOldAsTheirFolderSays(t *testing.T) {
 // taken in before they had been judged. A single one may fill it, as nothing else waits then.
 func TestWhatIsParkedLeavesRoom(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	s, err := New(Options{Dir: filepath.Join(dir, "spool"), Park: filepath.Join(dir, "jobs"), Capacity: 100})
-	must(t, err)
+	s := parking(t, 100)
 	park := func(name string, bytes int) error {
 		f, err := s.Create()
 		must(t, err)
@@ -267,6 +258,15 @@ func TestWhatIsParkedLeavesRoom(t *testing.T) {
 		must(t, s.Discard(t.Context(), name))
 	}
 	must(t, park("d", 100))
+}
+
+// parking is a spool that files can be parked in, with so much room; 0: without end.
+func parking(t *testing.T, capacity int64) *Spool {
+	t.Helper()
+	dir := t.TempDir()
+	s, err := New(Options{Dir: filepath.Join(dir, "spool"), Park: filepath.Join(dir, "jobs"), Capacity: capacity})
+	must(t, err)
+	return s
 }
 
 func must(t *testing.T, err error) {
