@@ -3,6 +3,7 @@ package account
 import (
 	"context"
 	"net"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -14,9 +15,27 @@ import (
 )
 
 // silent is a proxy before the database that forgets connections without a word.
-type silent struct{ forgets atomic.Bool }
+type silent struct {
+	forgets atomic.Bool
+	mu      sync.Mutex
+	ends    []net.Conn
+}
+
+// restart serves again, as a proxy that comes back does: without the connections from before,
+// of which what was asked meanwhile (to end what runs there, too) would wait for its answer.
+func (s *silent) restart() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.forgets.Store(false)
+	for _, end := range s.ends {
+		_ = end.Close()
+	}
+}
 
 func (s *silent) relay(client, server net.Conn) {
+	s.mu.Lock()
+	s.ends = append(s.ends, client, server)
+	s.mu.Unlock()
 	pass := func(to, from net.Conn) {
 		for buffer := make([]byte, 1<<16); ; {
 			read, err := from.Read(buffer)
@@ -64,7 +83,7 @@ func TestConnectionsThatAreLostWithoutAWord(t *testing.T) {
 			defer cancel()
 			require.Error(t, do(patient, l, a))
 			assert.NoError(t, patient.Err())
-			between.forgets.Store(false)
+			between.restart()
 		})
 	}
 }
