@@ -56,16 +56,26 @@ func oneInPrecision(env *ort.Environment, m *models.Model, wanted string, logger
 		logger.Warn("a model has no variant in the precision that was asked for, it runs in full precision", "model", m.Card.Name, "precision", p)
 		return choice{Model: m}, nil
 	}
-	err := checkVariant(env, v, 1)
+	err := checkVariant(env, v, tried(env.Provider()))
 	if inexact, off := errors.AsType[*inexactError](err); off {
 		return choice{}, inexact.refused()
 	}
 	return choice{Model: v}, err
 }
 
+// tried is the largest batch by which a precision is tried: one row, as what is to
+// be run is proven once more when its sessions are made, which takes long enough. TensorRT
+// would build an engine for that one row and then another for more, at every start: it
+// keeps one of a graph.
+func tried(on ort.Provider) int {
+	if on == ort.TensorRT {
+		return largestBatch(on)
+	}
+	return 1
+}
+
 // quickestRight is the first of the provider's quickest precisions that a model has and
-// this processor gets right, else the model itself. It is tried with one row: what is to
-// be run is proven once more when its sessions are made, which takes long enough.
+// this processor gets right, else the model itself.
 func quickestRight(env *ort.Environment, m *models.Model, logger *slog.Logger) (choice, error) {
 	var all []*models.Model
 	for _, p := range quickest(env.Provider()) {
@@ -79,7 +89,7 @@ func quickestRight(env *ort.Environment, m *models.Model, logger *slog.Logger) (
 		if v == m {
 			return nil
 		}
-		return checkVariant(env, v, 1)
+		return checkVariant(env, v, tried(env.Provider()))
 	})
 	return c, err
 }

@@ -35,6 +35,8 @@ type Environment struct {
 	// library's environment meanwhile.
 	making sync.RWMutex
 	alone  sync.Mutex // held while one is made on a GPU, as signals are kept meanwhile
+	// declined are the files, by checksum, that TensorRT has not been able to run. alone guards it.
+	declined map[string]bool
 
 	mu       sync.Mutex
 	closed   bool
@@ -56,7 +58,7 @@ func Open(opts Options) (*Environment, error) {
 	if err := load(library); err != nil {
 		return nil, err
 	}
-	e := &Environment{library: library, logger: opts.Logger, sessions: map[*Session]struct{}{}}
+	e := &Environment{library: library, logger: opts.Logger, declined: map[string]bool{}, sessions: map[*Session]struct{}{}}
 	if e.provider, err = e.choose(opts); err != nil {
 		return nil, errors.Join(err, ort.DestroyEnvironment())
 	}
@@ -243,23 +245,41 @@ func (e *Environment) isClosed() bool {
 }
 
 // build makes a session and warms it up, which starts a GPU's libraries.
-func (e *Environment) build(model *models.Model, maxBatch, device int, opts Options) (s *Session, err error) {
-	// CUDA's convolutions plan anew whenever a run's shape is not that of the one before
-	// (Conv::UpdateState in ONNX Runtime), which may take longer than the run.
-	at := placement{provider: e.provider, device: device, apart: e.provider == CUDA}
+func (e *Environment) build(model *models.Model, maxBatch, device int, opts Options) (*Session, error) {
 	if !e.provider.gpu() {
-		return newSession(model, maxBatch, at, opts)
+		return newSession(model, maxBatch, placementOn(e.provider, device), opts)
 	}
 	e.alone.Lock()
 	defer e.alone.Unlock()
-	err = keepSignals(func() (err error) {
-		s, err = newSession(model, maxBatch, at, opts)
-		return err
+	return e.onGPU(model, device, func(at placement) (s *Session, err error) {
+		err = keepSignals(func() (err error) {
+			s, err = newSession(model, maxBatch, at, opts)
+			return err
+		})
+		if err != nil && s != nil {
+			s.destroy()
+		}
+		return s, err
 	})
-	if err != nil && s != nil {
-		s.destroy()
+}
+
+// onGPU has make put a session of model there: a graph that TensorRT can't build on CUDA, also
+// all further ones, as finding that out may take as long as building. alone is held.
+func (e *Environment) onGPU(model *models.Model, device int, make func(placement) (*Session, error)) (*Session, error) {
+	if e.provider != TensorRT || e.declined[model.Card.SHA256] {
+		return make(placementOn(CUDA, device))
 	}
-	return s, err
+	s, err := make(placementOn(TensorRT, device))
+	if err == nil {
+		return s, nil
+	}
+	s, other := make(placementOn(CUDA, device))
+	if other != nil {
+		return nil, errors.Join(err, other)
+	}
+	e.declined[model.Card.SHA256] = true
+	e.logger.Warn("TensorRT can't run a model, which CUDA runs in its place", "model", model.Card.Name, "reason", err)
+	return s, nil
 }
 
 func (e *Environment) forget(s *Session) {

@@ -21,6 +21,13 @@ type placement struct {
 	apart    bool              // whether each batch size has a session of its own
 }
 
+// placementOn is where sessions run on one device of a provider. CUDA's convolutions plan anew whenever a
+// run's shape is not that of the one before (Conv::UpdateState in ONNX Runtime), which may
+// take longer than the run.
+func placementOn(provider Provider, device int) placement {
+	return placement{provider: provider, device: device, apart: provider == CUDA}
+}
+
 // sizes are the batch sizes of a session there.
 func (p placement) sizes(maxBatch int) []int {
 	if p.provider.gpu() {

@@ -1,7 +1,13 @@
 package ort
 
 import (
+	"bytes"
+	"errors"
+	"log/slog"
 	"maps"
+	"reflect"
+	"slices"
+	"strings"
 	"testing"
 
 	"deepfaked/models"
@@ -40,6 +46,52 @@ func TestGPUSettings(t *testing.T) {
 		if !maps.Equal(tc.got, tc.want) {
 			t.Errorf("%s: %v, want %v", name, tc.got, tc.want)
 		}
+	}
+}
+
+// TestWhatTensorRTCannotRun: the service asked for TensorRT never became ready, since that can't
+// build the face detector, which cuts its input to what a picture fills; and each session of it
+// would have tried anew, for a minute and a half.
+func TestWhatTensorRTCannotRun(t *testing.T) {
+	t.Parallel()
+	finder := &models.Model{Card: models.Card{Name: "finder", SHA256: "f"}}
+	picture := &models.Model{Card: models.Card{Name: "picture", SHA256: "p"}}
+	var tried []placement
+	make := func(broken ...Provider) func(placement) (*Session, error) {
+		return func(at placement) (*Session, error) {
+			tried = append(tried, at)
+			if slices.Contains(broken, at.provider) {
+				return nil, errors.New(string(at.provider))
+			}
+			return &Session{device: at.device}, nil
+		}
+	}
+	var log bytes.Buffer
+	e := &Environment{provider: TensorRT, logger: slog.New(slog.NewTextHandler(&log, nil)), declined: map[string]bool{}}
+	for _, broken := range [][]Provider{{TensorRT}, nil} {
+		if s, err := e.onGPU(finder, 1, make(broken...)); err != nil || s.device != 1 {
+			t.Errorf("the finder: %v, %v", s, err)
+		}
+	}
+	if _, err := e.onGPU(picture, 0, make()); err != nil {
+		t.Error(err)
+	}
+	if _, err := e.onGPU(picture, 0, make(TensorRT, CUDA)); err == nil || err.Error() != "tensorrt\ncuda" {
+		t.Errorf("neither: %v", err)
+	}
+	e.provider = CUDA
+	if _, err := e.onGPU(picture, 0, make(CUDA)); err == nil || err.Error() != "cuda" {
+		t.Errorf("CUDA: %v", err)
+	}
+	want := []placement{
+		{provider: TensorRT, device: 1}, {provider: CUDA, device: 1, apart: true}, {provider: CUDA, device: 1, apart: true},
+		{provider: TensorRT}, {provider: TensorRT}, {provider: CUDA, apart: true}, {provider: CUDA, apart: true},
+	}
+	if !reflect.DeepEqual(tried, want) {
+		t.Errorf("tried %+v, want %+v", tried, want)
+	}
+	if got := strings.Count(log.String(), "CUDA runs in its place"); got != 1 {
+		t.Errorf("said %d times:\n%s", got, &log)
 	}
 }
 

@@ -117,17 +117,19 @@ class Running(Process):
         return {f: speak.ask(self.url, self.peer.form, f) for f in files}
 
 
-def settle(target, c, patience=60):
-    """Loads a server that answers until it bears it, for as long as its other processes may still get their models ready.
+def settle(target, c, patience=120):
+    """Loads a server that answers, by a client for each core, until nothing is left unanswered, for as long as its other processes may still get their models ready.
 
-    With a GPU that takes each of them half a minute. What was measured at once was of a server that was not there yet: the
-    first answer comes from whichever process is ready first.
+    With a GPU that takes each of them half a minute and more. What was measured at once was of a server that was not there yet: the
+    first answer comes from whichever process is ready first, and what each does for the first time takes seconds.
     """
     end = time.monotonic() + patience
     while c.given.settle:
         try:
-            load.closed(target, clients("mix", c.given), media.arguments("mix", c.media), c.given.settle)
-            return
+            told = figures(load.closed(target, machine.cores(), media.arguments("mix", c.media), c.given.settle))
+            if sent(told) == told["answers"]:
+                return
+            raise load.Failed(f"{sent(told) - told['answers']} of {sent(told)} requests have no answer")
         except load.Failed:
             if time.monotonic() > end:
                 raise
@@ -157,10 +159,14 @@ def figures(step):
     }
 
 
+def sent(told):
+    """How many requests of a load were due."""
+    return sum(told["statuses"].values()) + sum(told["errors"].values()) + told["unsent"]
+
+
 def kept_up(told):
     """What was measured under a load, without its p99 where too many had no answer, which are the slowest of all."""
-    sent = sum(told["statuses"].values()) + sum(told["errors"].values()) + told["unsent"]
-    return told | ({} if told["answers"] >= (1 - load.LOST) * sent else {"p99": None})
+    return told | ({} if told["answers"] >= (1 - load.LOST) * sent(told) else {"p99": None})
 
 
 def clients(workload, given):
