@@ -61,7 +61,11 @@ func TestTagsAreNotDamage(t *testing.T) {
 	}
 	flac, opus, mp3, plain := sound("x.flac"), sound("x.opus"), sound("x.mp3"), sound("y.mp3", "-id3v2_version", "0")
 	last := append([]byte("TAG"), make([]byte, 125)...)
-	cover := append([]byte("ID3\x03\x00\x00\x00\x01\x00\x00"), noise(1<<14)...) // comes in several packets
+	cover := append([]byte("ID3\x03\x00\x00\x00\x01\x00\x00"), noise(1<<14)...)                                            // comes in several packets
+	foot := append([]byte("APETAGEX\xd0\x07\x00\x00\x20\x20\x00\x00\x01\x00\x00\x00\x00\x00\x00\x80"), make([]byte, 8)...) // 8224 bytes with itself
+	head := bytes.Clone(foot)
+	head[23] |= 0x20
+	levelled := slices.Concat(head, noise(8192), foot)
 	spoiled := slices.Concat(flac, last)
 	copy(spoiled[len(flac)/2:], noise(1000))
 	gap := noise(5000)
@@ -76,6 +80,10 @@ func TestTagsAreNotDamage(t *testing.T) {
 		"MP3, no tag":      {slices.Concat(plain, plain), preprocess.MP3, nil},
 		"MP3, cover":       {slices.Concat(mp3, cover, plain), preprocess.MP3, nil},
 		"MP3, both":        {slices.Concat(plain, last, mp3, last), preprocess.MP3, nil},
+		"MP3, levelled":    {slices.Concat(mp3, levelled, last), preprocess.MP3, nil},
+		"MP3, no header":   {slices.Concat(mp3, noise(100), foot, plain), preprocess.MP3, nil},
+		"MP3, and joined":  {slices.Concat(plain, levelled, plain), preprocess.MP3, nil},
+		"MP3, after level": {slices.Concat(plain, levelled, plain, gap, plain), preprocess.MP3, []preprocess.Note{preprocess.Incomplete}},
 		"FLAC, spoiled":    {spoiled, preprocess.FLAC, []preprocess.Note{preprocess.Incomplete}},
 		"FLAC, cut":        {flac[:len(flac)*9/10], preprocess.FLAC, []preprocess.Note{preprocess.Incomplete}},
 		"MP3, spoiled":     {slices.Concat(mp3, mp3[:len(mp3)/2], gap, plain), preprocess.MP3, []preprocess.Note{preprocess.Incomplete}},

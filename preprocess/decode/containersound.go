@@ -34,6 +34,7 @@ import "C"
 
 import (
 	"bytes"
+	"encoding/binary"
 	"unsafe"
 
 	"deepfaked/preprocess"
@@ -98,13 +99,28 @@ func (d *soundDecoder) Decode(p *C.AVPacket) error {
 // header of Opus. Files that were joined have them in their midst, and nothing is missing.
 func (d *soundDecoder) tagged(packet []byte, senseless bool) bool {
 	if senseless {
-		d.tag = max(d.tag, preprocess.ID3Size(packet))
+		d.tag = max(d.tag, preprocess.ID3Size(packet), apeEnd(packet))
 	}
 	within := d.tag > 0 // a tag with a cover is many packets
 	d.tag = max(0, d.tag-int64(len(packet)))
 	last := packet[max(0, len(packet)-id3v1Size):]
 	return senseless && (within || bytes.HasPrefix(last, []byte("TAG")) ||
 		bytes.HasPrefix(packet, []byte("OpusHead")) || bytes.HasPrefix(packet, []byte("OpusTags")))
+}
+
+// apeEnd is where in what begins with packet the APE tag ends whose header or footer is in it; 0
+// without one. Programs that level the loudness of MP3 write them. APEv2, "APE Tags Header".
+func apeEnd(packet []byte) int64 {
+	const size, header = 32, 1 << 29
+	at := bytes.Index(packet, []byte("APETAGEX"))
+	if at < 0 || len(packet) < at+size {
+		return 0
+	}
+	end := int64(at + size)
+	if binary.LittleEndian.Uint32(packet[at+20:])&header != 0 {
+		end += int64(binary.LittleEndian.Uint32(packet[at+12:]))
+	}
+	return end
 }
 
 // send has a packet decoded.
