@@ -4,9 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
-	"maps"
 	"slices"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -141,38 +139,5 @@ func TestNobodyListensAfterDecode(t *testing.T) {
 	fault(t, err, preprocess.UnsupportedMediaType, "could not be decoded safely")
 	if began.Load() != 2 || ended.Load() != 2 { // each of two children tells of a window
 		t.Errorf("%d calls began and %d ended before Decode", began.Load(), ended.Load())
-	}
-}
-
-// TestSoundIsToldOfEarly: the real decoder tells of all windows of a sound but the
-// last while it is at work, and they are those of the media. Sound that is stored as it
-// is judged is there at once, and told of once: messages, mappings and work of their own for
-// each window cost a file of ten seconds 3 % of its processor time.
-func TestSoundIsToldOfEarly(t *testing.T) {
-	t.Parallel()
-	for rate, want := range map[uint32]map[int]int{
-		8_000:  {0: 1, 1: 1, 2: 1, 3: 1, 4: 1},
-		16_000: {0: 5},
-	} {
-		t.Run(strconv.Itoa(int(rate)), func(t *testing.T) {
-			t.Parallel()
-			pool := newPool(t, poolOptions(t, "decode"))
-			var mu sync.Mutex
-			told := map[int]int{}
-			data := silence(rate, 20*time.Second)
-			media, err := pool.Decode(t.Context(), file(t, data), int64(len(data)), "", func(_ context.Context, from int, w []preprocess.Window) {
-				mu.Lock()
-				defer mu.Unlock()
-				told[from] += len(w)
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer media.Close()
-			media.Heard()
-			if len(media.Windows) != 5 || !maps.Equal(told, want) {
-				t.Errorf("%d windows, told of in %v", len(media.Windows), told)
-			}
-		})
 	}
 }
