@@ -8,6 +8,10 @@ import (
 // normal95 is the two-sided 95 % quantile of the normal distribution.
 const normal95 = 1.959963984540054
 
+// few files of a class are those of which DeLong's variance is too small: with 2 genuine files and
+// 50 fakes 78 of 100 intervals held the truth, with 8 and 500 it was 90, with 20 and 500 94.
+const few = 20
+
 // AUC is the area under the ROC: the probability that a fake file scores higher
 // than a genuine one, ties counted half.
 func (s Scores) AUC() float64 {
@@ -20,16 +24,16 @@ func (s Scores) AUC() float64 {
 // AUCInterval is the 95 % interval of the AUC: DeLong's variance (DeLong, DeLong
 // and Clarke-Pearson, Biometrics 1988) on the scale of log-odds, which keeps the
 // interval within 0 and 1 (Pepe, The statistical evaluation of medical tests,
-// 2003). Where the files vary too little to say anything, as when all fakes score
-// higher than all genuine files, that would be an interval without width; there it
-// is Newcombe's. Both suppose independent files: many of one source make the
-// interval too narrow.
+// 2003). Where a class has few files, whose variance says little of others, and where the files
+// vary too little to say anything, as when all fakes score higher than all genuine files, that
+// would be too narrow or without width; there it is Newcombe's. Both suppose independent
+// files: many of one source make the interval too narrow.
 func (s Scores) AUCInterval() (low, high float64) {
 	auc, spread := s.AUC(), s.deLong()
 	switch {
 	case math.IsNaN(auc):
 		return auc, auc
-	case auc == 0 || auc == 1 || math.IsNaN(spread) || spread == 0:
+	case min(len(s.Real), len(s.Fake)) < few || auc == 0 || auc == 1 || spread == 0:
 		return newcombe(auc, len(s.Real), len(s.Fake))
 	}
 	centre := math.Log(auc / (1 - auc))
@@ -37,11 +41,8 @@ func (s Scores) AUCInterval() (low, high float64) {
 	return 1 / (1 + math.Exp(reach-centre)), 1 / (1 + math.Exp(-reach-centre))
 }
 
-// deLong is the standard error of the AUC. It needs two files of each class.
+// deLong is the standard error of the AUC; not a number with fewer than two files of a class.
 func (s Scores) deLong() float64 {
-	if len(s.Real) < 2 || len(s.Fake) < 2 {
-		return math.NaN()
-	}
 	ofFake, ofReal := placements(s.Fake, s.Real), placements(s.Real, s.Fake)
 	return math.Sqrt(variance(ofFake)/float64(len(ofFake)) + variance(ofReal)/float64(len(ofReal)))
 }
