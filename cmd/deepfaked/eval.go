@@ -61,13 +61,20 @@ func (c *evalCommand) run(ctx context.Context, to streams) error {
 	return quietly(e.failed)
 }
 
-// makePlots makes the folder for plots before the long wait, not after it.
+// makePlots makes the folder for plots, and sees that one may write there, before the long wait, not after it.
 func (c *evalCommand) makePlots() error {
 	if c.Plots == "" {
 		return nil
 	}
 	if err := os.MkdirAll(c.Plots, 0o750); err != nil {
 		return usageError{err}
+	}
+	try, err := os.CreateTemp(c.Plots, ".plots-*")
+	if err != nil {
+		return usageError{fmt.Errorf("plots can't be written: %w", err)}
+	}
+	if err := errors.Join(try.Close(), os.Remove(try.Name())); err != nil {
+		return usageError{fmt.Errorf("plots can't be written: %w", err)}
 	}
 	return nil
 }

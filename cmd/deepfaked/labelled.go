@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -9,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"deepfaked/internal/filename"
 )
@@ -24,16 +26,22 @@ type labelled struct {
 	names      []string        // in the order of their folders
 	fake       map[string]bool // by name
 	unlabelled int             // files that are in no such folder
+	repeated   int             // files that have been found before, by another name
 	hidden     int             // files and folders whose names begin with a dot
 	closed     []string        // for each folder that can't be read a sentence
 
-	read func(dir string) ([]fs.DirEntry, error)
+	first map[identity]string // the name by which a file was found
+	both  error               // the first file that was found as genuine and as fake
+	read  func(dir string) ([]fs.DirEntry, error)
 }
+
+// identity tells files apart, whatever they are called.
+type identity struct{ device, inode uint64 }
 
 // findLabelled looks for files in folders called real or fake below dir; of
 // several the nearest counts. Links are followed.
 func findLabelled(dir string) (labelled, error) {
-	l := labelled{fake: map[string]bool{}, read: os.ReadDir}
+	l := labelled{fake: map[string]bool{}, first: map[identity]string{}, read: os.ReadDir}
 	return l, l.find(dir)
 }
 
@@ -51,6 +59,8 @@ func (l *labelled) find(dir string) error {
 	}
 	l.walk(entries, dir, "", []fs.FileInfo{info})
 	switch {
+	case l.both != nil:
+		return usageError{l.both}
 	case len(l.names) > 0:
 		return nil
 	case len(l.closed) > 0:
@@ -80,9 +90,29 @@ func (l *labelled) walk(entries []fs.DirEntry, dir, label string, above []fs.Fil
 		case label == "":
 			l.unlabelled++
 		default:
-			l.names, l.fake[path] = append(l.names, path), label == folderFake
+			l.add(path, info, label == folderFake)
 		}
 	}
+}
+
+// add takes a file, once: links would have it count, and narrow the intervals, as several.
+// info is nil where a link leads nowhere.
+func (l *labelled) add(path string, info fs.FileInfo, fake bool) {
+	if info != nil {
+		stat, _ := info.Sys().(*syscall.Stat_t)
+		is := identity{uint64(stat.Dev), stat.Ino} //nolint:unconvert // is of another type elsewhere
+		first, again := l.first[is]
+		switch {
+		case again && l.fake[first] != fake:
+			l.both = cmp.Or(l.both, fmt.Errorf("%s and %s are one file, which can't be in a folder called %s and in one called %s", filename.Shown(first), filename.Shown(path), folderReal, folderFake))
+			return
+		case again:
+			l.repeated++
+			return
+		}
+		l.first[is] = path
+	}
+	l.names, l.fake[path] = append(l.names, path), fake
 }
 
 // below are the entries of a folder below the one that was asked for, as far as they
@@ -119,6 +149,7 @@ func (l *labelled) tellLeftOut(w io.Writer) {
 		one, many string
 	}{
 		{l.unlabelled, "1 file is left out, because it is in no folder called real or fake", "%d files are left out, because they are in no folder called real or fake"},
+		{l.repeated, "1 file is left out, because it has been found before by another name", "%d files are left out, because they have been found before by other names"},
 		{l.hidden, "1 file or folder is left out, because its name begins with a dot", "%d files or folders are left out, because their names begin with a dot"},
 	} {
 		switch {

@@ -46,9 +46,9 @@ func TestNearestFolderTells(t *testing.T) {
 // TestLinks: media are often linked from where they lie, and a link can lead back.
 func TestLinks(t *testing.T) {
 	t.Parallel()
-	elsewhere, dir := tree(t, "x.jpg", "deep/y.jpg"), tree(t, "fake/z.jpg")
+	elsewhere, dir := tree(t, "x.jpg", "deep/y.jpg", "other/w.jpg"), tree(t, "fake/z.jpg")
 	for from, to := range map[string]string{
-		"real": elsewhere, "fake/again": dir, "fake/linked.jpg": filepath.Join(elsewhere, "x.jpg"), "fake/gone.jpg": "/nonexistent",
+		"real": filepath.Join(elsewhere, "deep"), "fake/again": dir, "fake/linked.jpg": filepath.Join(elsewhere, "other", "w.jpg"), "fake/gone.jpg": "/nonexistent",
 	} {
 		require.NoError(t, os.Symlink(to, filepath.Join(dir, from)))
 	}
@@ -62,7 +62,27 @@ func TestLinks(t *testing.T) {
 		require.NoError(t, err)
 		names = append(names, filepath.ToSlash(short))
 	}
-	assert.Equal(t, []string{"fake/gone.jpg", "fake/linked.jpg", "fake/z.jpg", "real/deep/y.jpg", "real/x.jpg"}, names)
+	assert.Equal(t, []string{"fake/gone.jpg", "fake/linked.jpg", "fake/z.jpg", "real/y.jpg"}, names)
+}
+
+// TestAFileFoundTwice: what links lead to counted as often as it was found, with an interval
+// as narrow as if these were files of their own, and even as genuine and as fake.
+func TestAFileFoundTwice(t *testing.T) {
+	t.Parallel()
+	dir := tree(t, "real/a.jpg", "real/sub/b.jpg", "fake/c.jpg")
+	for from, to := range map[string]string{"real/link.jpg": "a.jpg", "real/sub2": "sub", "real/zz": "sub"} {
+		require.NoError(t, os.Symlink(to, filepath.Join(dir, from)))
+	}
+	l, err := findLabelled(dir)
+	require.NoError(t, err)
+	assert.Equal(t, []string{filepath.Join(dir, "fake/c.jpg"), filepath.Join(dir, "real/a.jpg"), filepath.Join(dir, "real/sub/b.jpg")}, l.names)
+	var out bytes.Buffer
+	l.tellLeftOut(&out)
+	assert.Equal(t, "deepfaked: 3 files are left out, because they have been found before by other names\n", out.String())
+	require.NoError(t, os.Link(filepath.Join(dir, "fake/c.jpg"), filepath.Join(dir, "real/c.jpg")))
+	_, err = findLabelled(dir)
+	require.ErrorAs(t, err, new(usageError))
+	assert.ErrorContains(t, err, "are one file, which can't be in a folder called real and in one called fake")
 }
 
 // TestAClassThatIsAway: a link called real whose disk was not mounted was counted as a
@@ -87,7 +107,7 @@ func TestAFolderThatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	dir := tree(t, "fake/y.jpg", "real/sub/secret/z.jpg", "real/x.jpg")
 	refused := map[string]bool{filepath.Join(dir, "real", "sub", "secret"): true}
-	l := labelled{fake: map[string]bool{}, read: func(dir string) ([]fs.DirEntry, error) {
+	l := labelled{fake: map[string]bool{}, first: map[identity]string{}, read: func(dir string) ([]fs.DirEntry, error) {
 		if refused[dir] {
 			return nil, &fs.PathError{Op: "open", Path: dir, Err: fs.ErrPermission}
 		}
@@ -121,8 +141,9 @@ func TestEvalUsage(t *testing.T) {
 		"nothing in it": {[]string{tree(t, "x.jpg", "a/y.jpg")}, []string{"no file in a folder called real or fake"}},
 		"empty folders": {[]string{tree(t, "real/.hidden")}, []string{"no file in a folder called real or fake"}},
 		"plots":         {[]string{"--plots", file, tree(t, "real/x.jpg")}, []string{file, "not a directory"}},
-		"prior":         {[]string{"--prior", "0.1", tree(t, "real/x.jpg")}, []string{"eval takes no --prior", "weigh the same"}}, // it was ignored without a word
-		"sensitivity":   {[]string{"--sensitivity", "strict", tree(t, "real/x.jpg")}, []string{"--sensitivity"}},                  // all are measured
+		"closed plots":  {[]string{"--plots", "/proc/self", tree(t, "real/x.jpg")}, []string{"plots can't be written", "/proc/self"}}, // was found after hours
+		"prior":         {[]string{"--prior", "0.1", tree(t, "real/x.jpg")}, []string{"eval takes no --prior", "weigh the same"}},     // it was ignored without a word
+		"sensitivity":   {[]string{"--sensitivity", "strict", tree(t, "real/x.jpg")}, []string{"--sensitivity"}},                      // all are measured
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
