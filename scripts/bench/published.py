@@ -5,6 +5,7 @@ Run it by scripts/benchmark.
 
 import argparse
 import json
+import math
 import shutil
 import sys
 import tempfile
@@ -51,8 +52,10 @@ def measured(service, name, mode, files, seconds, times, plots):
     rates = ",".join(f"{capacity * s:.3f}" for s in SHARES)
     box = Path(tempfile.mkdtemp(dir=plots))
     steps = load.measure(service.target, ["--ramp", rates, *load.room(max(SHARES) * capacity)], files, seconds, "--plots", box, *how, warmup=warmup, **more)
+    if len(steps) < len(SHARES):  # it ends where the server no longer answers
+        raise load.Failed(f"{name}, {MODES[mode]}: no measurement at {share(SHARES[len(steps)])} of the capacity, as the service stopped answering before")
     keep(box, plots, f"{name}-{mode}", mode, steps)
-    return [("capacity", closed), *((share(s), step) for s, step in zip(SHARES, steps))]
+    return [("capacity", closed), *((share(s), step) for s, step in zip(SHARES, steps, strict=True))]
 
 
 def keep(box, plots, name, mode, steps):
@@ -67,7 +70,16 @@ def keep(box, plots, name, mode, steps):
     shutil.rmtree(box)
 
 
-HEAD = ("media", "requests", "load", "a second", "succeed", f"within {load.SLO:g} s", "p50", "p90", "p99", "p99.9", "other answers", "CPU each", "memory", "answers")
+PERCENTILES = {"p50": 50, "p90": 90, "p99": 99, "p99.9": 99.9}
+
+
+def percentile(latency, name, unsent):
+    """A percentile; None where it is the longest latency of all, as the p99.9 of fewer than a thousand, or among those of what was never sent."""
+    count = latency.get("count", 0)
+    return latency.get(name) if math.ceil(round(PERCENTILES[name] * (count + unsent) / 100, 6)) < count else None
+
+
+HEAD = ("media", "requests", "load", "a second", "succeed", f"within {load.SLO:g} s", *PERCENTILES, "other answers", "CPU each", "memory", "answers")
 
 
 def row(name, mode, label, step):
@@ -80,7 +92,7 @@ def row(name, mode, label, step):
     rate = step["load"].get("rate")
     return (
         name, MODES[mode], label, f"{rate:.1f}" if rate else f"{step['load']['clients']} clients", f"{step['throughput']:.1f}/s", f"{step['goodput']:.1f}/s" if mode == "sync" else "–",
-        *(milliseconds(latency.get(k)) for k in ("p50", "p90", "p99", "p99.9")),
+        *(milliseconds(percentile(latency, k, step["unsent"])) for k in PERCENTILES),
         ", ".join(f"{k}: {n}" for k, n in sorted(others.items())) or "–",
         milliseconds(cost.get("cpu_per_success")), f"{cost['resident_bytes'] / 2**20:.0f} MiB" if cost else "–",
         f"{step['successes']}{'' if step['steady'] else ' *'}",
@@ -122,7 +134,7 @@ def document(facts, settings, results, seconds, folder):
         "It shares the machine with `deepfaked-bench`, which sends the load. "
         f"*Capacity* is a closed loop with so many clients; the loads below it are open loops with Poisson arrivals at shares of that, "
         f"each about {seconds:g} seconds. Latency counts from when a request was due to its answer, of successes, and of what got no answer in time until it was given up; that of asynchronous requests from submission to the result, "
-        "which is asked for when the service says. *Unsent* is what the load generator had no connection for, so that it waited there. A star: throughput and median latency of the windows were more than 10 % apart.", "",
+        "which is asked for when the service says. *Unsent* is what the load generator had no connection for, so that it waited there. A dash: that percentile is the longest latency of all, or of what was never sent. A star: throughput and median latency of the windows were more than 10 % apart.", "",
         "The media are drawn by ffmpeg and spoken by espeak-ng:", "",
         *(f"- `{name}`: {media.WORKLOADS[name][0]}" for name in dict.fromkeys(name for name, _, _ in results)), "",
         table(HEAD, rows), "",

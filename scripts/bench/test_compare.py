@@ -64,8 +64,10 @@ class Ratios(unittest.TestCase):
         self.assertIn("| `mix` | throughput | reached |", told)
         self.assertIn("| `mix` | p99 at the same load | not measured |", told)
         self.assertIn("| `sound` | throughput | not measured |", told)
-        told = paper.goals({"mix": {"deepfaked": [a_round(100)], "Gin": [{"error": "it fell"}]}})
-        self.assertIn("| `mix` | throughput | not measured |", told)
+        # Nor are rounds compared in which only one of the two was there.
+        for theirs in ([{"error": "it fell"}], [{"error": "it fell"}, a_round(50)]):
+            told = paper.goals({"mix": {"deepfaked": [a_round(100), {"error": "it fell"}], "Gin": theirs}})
+            self.assertIn("| `mix` | throughput | not measured |", told)
 
     def test_goals_that_differ_from_round_to_round(self):
         """The median alone told which of two was ahead where neither always was."""
@@ -94,7 +96,7 @@ class Document(unittest.TestCase):
     def test_alone(self):
         step = {
             "load": {"arrivals": "poisson", "rate": 8.0}, "steady": False, "throughput": 7.9, "goodput": 7.5, "statuses": {"200": 80, "429": 3}, "errors": {"timeout": 1}, "unsent": 2,
-            "latency": {"sync": {"p50": 0.0123, "p90": 0.02, "p99": 0.5, "p99.9": 12.0}}, "server": {"cpu_per_success": 0.05, "resident_bytes": 2**30}, "successes": 80,
+            "latency": {"sync": {"count": 200, "p50": 0.0123, "p90": 0.02, "p99": 0.5, "p99.9": 12.0}}, "server": {"cpu_per_success": 0.05, "resident_bytes": 2**30}, "successes": 80,
         }
         text = published.document(machine.facts(), {"version": "1", "provider": "cpu", "sessions": 1, "intra_op_threads": 2}, [("mix", "sync", [("50 %", step)])], 20.0, Path("/nonexistent/benchmarks"))
         self.assertIn("Outstanding: nothing has been measured on a GPU", text)
@@ -104,7 +106,24 @@ class Document(unittest.TestCase):
             text = published.document(machine.facts(), {"version": "1", "provider": "cuda", "sessions": 2, "intra_op_threads": 1}, [("mix", "sync", [("50 %", step)])], 20.0, Path(box))
         self.assertIn("# How fast the service is on a GPU", text)
         self.assertTrue(text.endswith("Nothing else.\n"))
-        self.assertIn("| mix | synchronous | 50 % | 8.0 | 7.9/s | 7.5/s | 12 ms | 20 ms | 500 ms | 12 s | 429: 3, timeout: 1, unsent: 2 | 50 ms | 1024 MiB | 80 * |", text)
+        self.assertIn("| mix | synchronous | 50 % | 8.0 | 7.9/s | 7.5/s | 12 ms | 20 ms | – | – | 429: 3, timeout: 1, unsent: 2 | 50 ms | 1024 MiB | 80 * |", text)
+
+
+class Percentiles(unittest.TestCase):
+    """The p99.9 of 96 answers is the longest of them, and so was that of every row of the document."""
+
+    def test_the_longest_of_all_is_none(self):
+        for count, unsent, told in ((999, 0, None), (1000, 0, 12.0), (1000, 1, None), (2000, 1, 12.0), (2000, 2, None)):
+            self.assertEqual(published.percentile({"count": count, "p99.9": 12.0}, "p99.9", unsent), told, (count, unsent))
+        self.assertEqual(published.percentile({"count": 3, "p50": 0.1}, "p50", 0), 0.1)
+        self.assertIsNone(published.percentile({}, "p50", 0))
+
+    def test_a_ramp_that_ended_early(self):
+        """Loads that were never sent, since the service had fallen, were missing from the table without a word."""
+        step = {"throughput": 10.0, "latency": {}}
+        with tempfile.TemporaryDirectory() as box, unittest.mock.patch.object(load, "closed", lambda *_, **__: step), unittest.mock.patch.object(load, "measure", lambda *_, **__: [step]):
+            with self.assertRaisesRegex(load.Failed, "no measurement at 80 % of the capacity"):
+                published.measured(SimpleNamespace(target=None), "mix", "sync", [], 2.0, 1, Path(box))
 
 
 class Overload(unittest.TestCase):
