@@ -47,6 +47,7 @@ type visit struct {
 	start  time.Time     // when it began to
 	before time.Duration // what the crowd of its line summed up to then
 	anew   bool          // no other of its class was let in for a while
+	last   time.Time     // when one was
 	late   error         // that reason
 
 	admitted bool // or not, as its caller has heard
@@ -133,7 +134,7 @@ func (g *gate) leaveOut(v *visit) {
 	}
 	now := time.Now()
 	if v.out = true; v.entry.rows == 0 {
-		g.count(v, -1, now)
+		g.takeBack(v, now)
 		v.turn = make(chan struct{})
 	} else {
 		g.drop(&v.entry)
@@ -214,7 +215,7 @@ func (g *gate) dispatch(now time.Time) {
 		g.turns.take(e)
 		g.count(e.visit, 1, now)
 		e.visit.start, e.visit.before = now, g.lines[e.queue].crowd.sum
-		e.visit.anew = g.untried(e.visit.class, now)
+		e.visit.anew, e.visit.last = g.untried(e.visit.class, now), g.tried[e.visit.class]
 		g.tried[e.visit.class] = now
 		close(e.visit.turn)
 	}
@@ -299,6 +300,15 @@ func (g *gate) count(v *visit, n int, now time.Time) {
 	}
 }
 
+// takeBack takes the place of v, which has not used it: as if its turn had not come.
+func (g *gate) takeBack(v *visit, now time.Time) {
+	g.count(v, -1, now)
+	g.turns.charge(v.entry.payer, -v.entry.cost)
+	if g.tried[v.class].Equal(v.start) {
+		g.tried[v.class] = v.last
+	}
+}
+
 // abandon takes out a file whose caller has gone, or has waited until its deadline,
 // perhaps after its turn came.
 func (g *gate) abandon(v *visit) {
@@ -308,7 +318,7 @@ func (g *gate) abandon(v *visit) {
 	switch {
 	case v.late != nil:
 	case v.entry.rows == 0:
-		g.count(v, -1, now)
+		g.takeBack(v, now)
 	case g.isLate(&v.entry, now):
 		g.turnAway(&v.entry, now)
 	default:
@@ -326,6 +336,8 @@ func (g *gate) leave(v *visit, judged bool) {
 	now := time.Now()
 	g.count(v, -1, now)
 	took := now.Sub(v.start)
+	// What was let in to see whether it takes as long as it is thought to may take far less.
+	g.turns.charge(v.entry.payer, took*time.Duration(v.places)-v.entry.cost)
 	seen := cost{took, g.lines[v.entry.queue].crowd.during(took, v.before)}
 	was, known := g.costs.near(v.class)
 	thought := was.in(seen.crowd)

@@ -16,7 +16,7 @@ func (g *gate) refuse(v *visit, now time.Time) error {
 	l := &g.lines[v.entry.queue]
 	if l.waiting == 0 {
 		l.empty = now
-		if g.may(v) && g.room(v) {
+		if g.may(v) && g.room(v) && !g.barred(v, now) {
 			return g.crowded(v, now)
 		}
 	}
@@ -27,6 +27,12 @@ func (g *gate) refuse(v *visit, now time.Time) error {
 		return &SaturatedError{RetryAfter: max(wait, time.Second)}
 	}
 	return nil
+}
+
+// barred says that v would wait behind a job that waits for places to become free.
+func (g *gate) barred(v *visit, now time.Time) bool {
+	job := g.turns.before(v.entry.payer, v.entry.queue, now)
+	return job != nil && !g.shared(job.visit)
 }
 
 // again is how soon a file is let in for which there may not be the time, to see: a

@@ -173,6 +173,31 @@ func (t *turns) take(e *entry) {
 	}
 }
 
+// before is the background work of a queue that goes before what p would add to it.
+func (t *turns) before(p payer, queue int, now time.Time) *entry {
+	tag := t.start(p)
+	if own := t.flows[p]; own != nil {
+		tag = max(own.tag, t.virtual)
+	}
+	e := t.lanes[Background][queue].first()
+	if e == nil || !t.ripe(e, now) || max(e.in.flow.tag, t.virtual) > tag {
+		return nil
+	}
+	return e
+}
+
+// charge puts right what p has been served, by what that was more than was thought when its turn
+// came, or less. It does not go before who is being served for that.
+func (t *turns) charge(p payer, by time.Duration) {
+	right := func(tag time.Duration) time.Duration { return max(min(tag, t.virtual), tag+by) }
+	if f := t.flows[p]; f != nil {
+		f.tag = right(f.tag)
+		t.fix(f)
+	} else if tag, waited := t.ended[p]; waited {
+		t.ended[p] = right(tag)
+	}
+}
+
 // drop lets all rows of e go unserved.
 func (t *turns) drop(e *entry) { t.settle(e, e.rows) }
 
