@@ -56,3 +56,45 @@ func TestBusyDecodersAreNoFault(t *testing.T) {
 		assert.NoError(t, s.judge.healthy())
 	})
 }
+
+// startless are decoders of which none comes up: each start hangs until it is given up, and callers are told so
+// until the next begins.
+type startless struct{ since time.Time }
+
+func (s startless) Decode(ctx context.Context, _ *os.File, _ int64, _ preprocess.Kind, _ preprocess.Listener) (*preprocess.Media, error) {
+	const start, pause = 30 * time.Second, 10 * time.Second
+	until := start - time.Since(s.since)%(start+pause)
+	select {
+	case <-time.After(max(until, 0)):
+		return nil, errors.New("no decoder can be started")
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// TestDecodersThatDoNotStart: that a test which found no decoder in time was taken for one among busy ones
+// had a service without any call itself healthy again and again, and jobs lose an attempt each time.
+func TestDecodersThatDoNotStart(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		_, scheduler := hangingScheduler(t)
+		defer scheduler.Close()
+		s := &service{logger: slog.New(slog.DiscardHandler), judge: &late{doubts: make(chan struct{}, 1)}, jobs: &job.Runner{}}
+		s.judge.engine.Store(&engine{scheduler: scheduler, decoder: startless{time.Now()}})
+		s.setReady(nil)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		go s.examine(ctx)
+		healthy := 0
+		for second := range 300 {
+			if s.judge.healthy() == nil {
+				_ = s.judge.doubted(&inference.FaultError{Err: errors.New("no decoder can be started")}, false)
+				if second > 60 {
+					healthy++
+				}
+			}
+			<-time.After(time.Second)
+		}
+		assert.Zero(t, healthy, "seconds after the first minute")
+	})
+}

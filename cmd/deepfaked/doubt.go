@@ -112,7 +112,7 @@ func (s *service) test(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, testFor)
 	defer cancel()
 	done := make(chan error, 1)
-	go func() { done <- s.judge.engine.Load().test(ctx) }()
+	go func() { done <- s.judge.engine.Load().test(ctx, s.judge.out.Load()) }()
 	select {
 	case err := <-done:
 		return err

@@ -17,9 +17,9 @@ import (
 )
 
 // test decodes a picture and runs the self-test of each model's card, among what is being
-// judged.
-func (e *engine) test(ctx context.Context) error {
-	if err := e.testDecoder(ctx); err != nil {
+// judged. While the engine is out nothing else is begun.
+func (e *engine) test(ctx context.Context, out bool) error {
+	if err := e.testDecoder(ctx, out); err != nil {
 		return fmt.Errorf("self-test: %w", err)
 	}
 	rows := 1
@@ -35,8 +35,9 @@ func (e *engine) test(ctx context.Context) error {
 }
 
 // testDecoder has a picture decoded. That all decoders are at work says nothing: those that
-// hang are ended, and that none can be started is heard at once.
-func (e *engine) testDecoder(ctx context.Context) (err error) {
+// hang are ended, and that none can be started is heard at once between two attempts. Of an engine
+// that is out they have nothing else to do.
+func (e *engine) testDecoder(ctx context.Context, out bool) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, testFor/2)
 	defer cancel()
 	file, err := sandbox.NewMemory("self-test")
@@ -52,7 +53,7 @@ func (e *engine) testDecoder(ctx context.Context) (err error) {
 		return err
 	}
 	media, err := e.decoder.Decode(ctx, file, at, preprocess.Image, nil)
-	if errors.Is(err, context.DeadlineExceeded) {
+	if errors.Is(err, context.DeadlineExceeded) && !out {
 		return nil
 	}
 	if err != nil {
