@@ -29,7 +29,7 @@ func (p Plan) runLoop(ctx context.Context, source Source) *Result {
 	out := p.watch(ctx, r)
 	stop()
 	<-ended
-	out.Interrupted = ctx.Err() != nil
+	out.Interrupted, out.lost = ctx.Err() != nil, r.lost
 	return out
 }
 
@@ -103,7 +103,7 @@ func (p Plan) runBurst(ctx context.Context, source Source) *Result {
 	g.burst(ctx, p.Burst)
 	w := r.all[0]
 	w.Length = max(time.Since(r.start), 1)
-	out.Windows, out.Interrupted = []Window{w}, ctx.Err() != nil
+	out.Windows, out.Interrupted, out.lost = []Window{w}, ctx.Err() != nil, r.lost
 	p.read(out)
 	return out
 }
