@@ -8,9 +8,13 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"deepfaked/internal/load"
 )
 
 // TestEndedEarly: the report is what was measured until then, and the exit code
@@ -42,6 +46,23 @@ func TestEndedEarly(t *testing.T) {
 			assert.Less(t, r.Steps[0].Measured, 30.)
 		})
 	}
+}
+
+// TestLimitDuringTheReport: where the time limit passed, or a signal came, while plots were
+// drawn, a measurement that was complete had been cut short, with the exit code 1, and its
+// own JSON said that it had not.
+func TestLimitDuringTheReport(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		p := load.Plan{Rate: 50, Window: time.Second, Windows: 3, SLO: time.Second, Timeout: time.Second, Connections: 1}
+		r, err := load.Run(ctx, p, func() load.Call {
+			return func(context.Context) load.Answer { return load.Answer{OK: true, Statuses: []int{200}} }
+		})
+		require.NoError(t, err)
+		cancel()
+		assert.NoError(t, verdict(ctx, []step{{p, r}}))
+	})
 }
 
 // TestServerThatDies: the exit code was 0, and nothing but a column of errors told that most
