@@ -382,6 +382,23 @@ func TestMeter(t *testing.T) {
 	})
 }
 
+// TestProcessThatLeaves: the sum over the target's processes falls where one leaves them,
+// and a success cost less than no processor time.
+func TestProcessThatLeaves(t *testing.T) {
+	t.Parallel()
+	p, left := plan(), []time.Duration{0, 50 * time.Second, 20 * time.Second, 60 * time.Second}
+	p.Rate = 10
+	p.Meter = func() (Reading, error) {
+		now := left[0]
+		left = left[1:]
+		return Reading{CPU: now}, nil
+	}
+	r := bubble(t, p, always(time.Millisecond))
+	_, _, known := r.Cost()
+	assert.False(t, known)
+	assert.ErrorIs(t, r.MeterError, errGone)
+}
+
 func TestBurst(t *testing.T) {
 	t.Parallel()
 	p := plan()
