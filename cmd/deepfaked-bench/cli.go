@@ -38,7 +38,7 @@ type cli struct {
 	Window      time.Duration  `default:"10s" help:"Length of a window."`
 	Windows     int            `default:"10" help:"Most windows, for each rate."`
 	SLO         time.Duration  `name:"slo" default:"2s" help:"Longest latency that counts as good."`
-	Timeout     time.Duration  `default:"1m" help:"Longest time of a request."`
+	Timeout     time.Duration  `default:"1m" help:"Longest time of a request, an hour at most."`
 	Limit       *time.Duration `placeholder:"DURATION" help:"Longest time of all; what was measured until then is told (default: what all loads may take)."`
 	Connections int            `default:"1024" help:"Most requests at once in an open loop; what finds none free is sent late."`
 

@@ -411,7 +411,9 @@ func TestBurst(t *testing.T) {
 
 // Not a number was a rate without any request. One of 1e-11 a second has gaps that no
 // duration holds: they were negative, requests went out as fast as could be, and what
-// was due before the end was counted for ever, whoever interrupted it.
+// was due before the end was counted for ever, whoever interrupted it. Latencies beyond an
+// hour were told as an hour. Windows of 300,000 hours added up to less than no time: the
+// time limit, which nobody had set, ended the measurement at once.
 func TestValidate(t *testing.T) {
 	t.Parallel()
 	require.NoError(t, Plan{Rate: 1, Window: 1, Windows: 1, SLO: 1, Timeout: 1, Connections: 1}.Validate())
@@ -419,6 +421,7 @@ func TestValidate(t *testing.T) {
 		"no load": func(p *Plan) { p.Rate = 0 }, "two loads": func(p *Plan) { p.Clients = 1 }, "less than nothing": func(p *Plan) { p.Rate = -1 },
 		"not a rate": func(p *Plan) { p.Rate = math.Inf(1) }, "not a number": func(p *Plan) { p.Rate = math.NaN() },
 		"never": func(p *Plan) { p.Rate = 1e-11 }, "no windows": func(p *Plan) { p.Windows = 0 }, "no time": func(p *Plan) { p.Window = 0 },
+		"a long timeout": func(p *Plan) { p.Timeout = time.Hour + time.Minute }, "long windows": func(p *Plan) { p.Window = 300000 * time.Hour }, "a long warm-up": func(p *Plan) { p.Warmup = 300000 * time.Hour },
 		"no timeout": func(p *Plan) { p.Timeout = 0 }, "no connections": func(p *Plan) { p.Connections = 0 }, "cold": func(p *Plan) { p.Warmup = -1 },
 	} {
 		p := plan()
