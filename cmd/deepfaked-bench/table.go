@@ -123,6 +123,8 @@ func (s step) remarks() (out []string) {
 	switch {
 	case len(r.Windows) == 0:
 		return []string{"nothing was measured."}
+	case s.plan.Burst > 0 && len(due.TimedOut) > 0:
+		out = append(out, fmt.Sprintf("throughput is that of %s, until the last request was given up, and tells little.", people(r.Length())))
 	case s.plan.Burst > 0:
 	case len(r.Windows) < 3:
 		out = append(out, "too short to tell whether it is steady, which takes three windows.")
