@@ -206,6 +206,21 @@ func TestRefusalsAreTold(t *testing.T) {
 	assert.Equal(t, map[string]string{"429": "The service is full.", "500": "Something broke here."}, understood(t, s.out).Steps[0].Messages)
 }
 
+// TestUnsentAreTheLongest: the median was 62 ms where 326 of 419 requests were never sent,
+// for want of a connection.
+func TestUnsentAreTheLongest(t *testing.T) {
+	t.Parallel()
+	s := call(t.Context(), quick(newDouble(t), "--warmup", "0s", "--rate", "200", "--connections", "1", "--json", "-", "--plots", t.TempDir(), picture(t))...)
+	require.Zero(t, s.code, s.err)
+	step := understood(t, s.out).Steps[0]
+	latency := step.Latency["sync"]
+	require.Greater(t, step.Unsent, latency.Count)
+	assert.Regexp(t, `sync( +-){5} +≥\d`, s.err)
+	assert.Zero(t, latency.P50+latency.P999)
+	assert.Positive(t, latency.Max)
+	assert.NotContains(t, s.out, `"p50":0,`, "it is left out")
+}
+
 // TestTimeoutsAreTold: a percentile among requests that were given up is marked, as
 // nobody knows how long they would have taken. Of a burst of a hundred, one of which was
 // given up, the throughput was 1.65/s in place of 99/s, without a word on why.

@@ -107,6 +107,14 @@ func TestOverload(t *testing.T) {
 	assert.InDelta(t, 20, due.Delay().Max().Seconds(), 1)
 	_, latency := r.Spread()
 	assert.Greater(t, latency, tolerance)
+
+	// The median was that of the requests that were sent, the first half: 10 seconds.
+	l := due.Latency("sync")
+	assert.InDelta(t, 10, l.Percentile(25).Seconds(), 1)
+	assert.True(t, l.Known(45))
+	assert.False(t, l.Known(60))
+	assert.False(t, l.Tells(60))
+	assert.Equal(t, l.Max(), l.Percentile(60), "the bound that is known")
 }
 
 func TestSteadyLoops(t *testing.T) {

@@ -21,7 +21,8 @@ type Point struct {
 }
 
 // Curve draws the median and the tail against the load, over what is there; points may
-// come in any order. The axis of latencies is logarithmic. There must be a point.
+// come in any order, and one that is not known is drawn at its lower bound. The axis of
+// latencies is logarithmic. There must be a point.
 func Curve(path, title string, points []Point) error {
 	p := sheet.New(title, "requests a second, as intended", "latency, s")
 	logarithmic(&p.Y)
