@@ -112,9 +112,21 @@ func (c *cli) prepare() error {
 		}
 	}
 	if c.Plots != "" {
-		return os.MkdirAll(c.Plots, 0o750)
+		return makeFolder(c.Plots)
 	}
 	return nil
+}
+
+// makeFolder makes a folder, and shows that files can be made in it.
+func makeFolder(path string) error {
+	if err := os.MkdirAll(path, 0o750); err != nil {
+		return err
+	}
+	probe, err := os.CreateTemp(path, ".writable-*")
+	if err != nil {
+		return err
+	}
+	return errors.Join(probe.Close(), os.Remove(probe.Name()))
 }
 
 // writable says why a file can't be written. It leaves what is there as it is, be it

@@ -248,6 +248,29 @@ func TestSameRateTwice(t *testing.T) {
 	assert.FileExists(t, filepath.Join(plots, "histogram-sync-50-per-s-2.png"))
 }
 
+// TestEarlierPlotsGo: pictures of rates that were measured before, and are not now, stayed
+// among those of this run. What has another name is somebody else's.
+func TestEarlierPlotsGo(t *testing.T) {
+	t.Parallel()
+	plots := filepath.Join(t.TempDir(), "[plots]")
+	earlier := []load.Plan{{Rate: 1e-3}, {Rate: 1e6}, {Clients: 1}, {Clients: 20}, {Burst: 7}}
+	for _, p := range earlier {
+		place(t, plots, "histogram-async-"+fileName(p)+".png", "earlier")
+	}
+	for _, name := range []string{"latency-async.png", "histogram-sync-60-per-s-2.png", "histogram-sync-mine.png", "latency-of-others.png", "sync-histogram.png"} {
+		place(t, plots, name, "earlier")
+	}
+	s := call(t.Context(), quick(newDouble(t), "--burst", "3", "--plots", plots, picture(t))...)
+	require.Zero(t, s.code, s.err)
+	entries, err := os.ReadDir(plots)
+	require.NoError(t, err)
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	assert.Equal(t, []string{"histogram-sync-burst-of-3.png", "histogram-sync-mine.png", "latency-of-others.png", "sync-histogram.png"}, names)
+}
+
 // TestOne: it said "1 clients" and "a burst of 1 requests".
 func TestOne(t *testing.T) {
 	t.Parallel()

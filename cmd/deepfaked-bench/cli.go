@@ -10,7 +10,7 @@ import (
 
 const description = `Puts load on a running service and tells how fast it answers.
 
-An open loop (--rate, --ramp, --burst) sends when requests are due, whether earlier ones have been answered or not; a closed loop (--clients) sends the next one after the answer, or 10 ms after one that is no success. A closed loop hides stalls: its requests are due when they are sent, and while nothing moves none is, so that what many people would have met shows as one slow request of each client. Only an open loop tells that. Latency counts from when a request was due, so that a slow service can't hide by holding this program up. It is that of successes, and of requests that got no answer within --timeout, which count with the time until they were given up: the table marks with ≥ what may be longer. All else is counted apart. Throughput counts successes a second that come to an end, goodput those within --slo. A percentile is the shortest latency that so many of a hundred do not exceed; where that is the longest of all, as the p99.9 of fewer than a thousand, the table has a dash.
+An open loop (--rate, --ramp, --burst) sends when requests are due, whether earlier ones have been answered or not; a closed loop (--clients) sends the next one after the answer, or 10 ms after one that is no success. A closed loop hides stalls: its requests are due when they are sent, and while nothing moves none is, so that what many people would have met shows as one slow request of each client. Only an open loop tells that. Latency counts from when a request was due, so that a slow service can't hide by holding this program up. It is that of successes, and of requests that got no answer within --timeout, which count with the time until they were given up: the table marks with ≥ what may be longer. Percentiles count requests that were due and never sent as longer than all others. All else is counted apart. Throughput counts successes a second that come to an end, goodput those within --slo. A percentile is the shortest latency that so many of a hundred do not exceed; where that is the longest of all, as the p99.9 of fewer than a thousand, or of a request that was never sent, the table has a dash.
 
 After the warm-up, windows are measured until throughput and median latency of three in a row lie within 10 % of their means; the figures are those of the three, or of all windows where that never was. Few requests in a window vary by chance alone: lengthen --window for low rates.
 
@@ -38,7 +38,7 @@ type cli struct {
 	Window      time.Duration  `default:"10s" help:"Length of a window."`
 	Windows     int            `default:"10" help:"Most windows, for each rate."`
 	SLO         time.Duration  `name:"slo" default:"2s" help:"Longest latency that counts as good."`
-	Timeout     time.Duration  `default:"1m" help:"Longest time of a request."`
+	Timeout     time.Duration  `default:"1m" help:"Longest time of a request, an hour at most."`
 	Limit       *time.Duration `placeholder:"DURATION" help:"Longest time of all; what was measured until then is told (default: what all loads may take)."`
 	Connections int            `default:"1024" help:"Most requests at once in an open loop; what finds none free is sent late."`
 

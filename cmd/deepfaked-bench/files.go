@@ -5,9 +5,12 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"syscall"
 
 	"deepfaked/internal/filename"
 	"deepfaked/preprocess"
@@ -24,47 +27,101 @@ type file struct {
 	content []byte
 }
 
+// Why files are left out, as it is said.
+const (
+	hiddenOnes    = "hidden files and folders that are left out"
+	linkedFolders = "links to folders that are left out"
+	notMedia      = "files that are left out, not being media"
+	repeated      = "files that are left out, being there already under this or another name"
+)
+
+// gathering is what has been read so far.
+type gathering struct {
+	files []file
+	known map[inode]bool
+	left  map[string]int // why, and how often
+	room  int64
+}
+
 // gather reads the files and those below the folders that are named; a link stands
-// for what it leads to. Of folders, hidden files and what is no file or not
-// recognised as media are left out, which is said, and links to folders as well.
-func gather(paths []string, stderr io.Writer) (files []file, err error) {
-	left, room := 0, int64(maxContent)
+// for what it leads to. Of folders, hidden files, links to folders and what is no file or
+// not recognised as media are left out. A file that is reached twice is taken once, as it
+// would be sent twice as often as others. All that is said.
+func gather(paths []string, stderr io.Writer) ([]file, error) {
+	g := &gathering{known: map[inode]bool{}, left: map[string]int{}, room: maxContent}
 	for _, named := range paths {
 		root, err := resolve(named)
 		if err != nil {
 			return nil, err
 		}
-		err = filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
-			switch {
-			case err != nil:
-				return err
-			case entry.IsDir() && path != root && hidden(entry):
-				return fs.SkipDir
-			case entry.IsDir() || path != root && hidden(entry):
-				return nil
-			case path != root && !isFile(path, entry):
-				left++
-				return nil
-			}
-			f, err := read(path, &room)
-			if err == nil && f.kind == "" && path != root {
-				left++
-				return nil
-			}
-			files = append(files, f)
-			return err
-		})
-		if err != nil {
+		if err := filepath.WalkDir(root, g.below(root)); err != nil {
 			return nil, err
 		}
 	}
-	if left > 0 {
-		_, _ = fmt.Fprintf(stderr, "deepfaked-bench: files that are left out, not being media: %d\n", left)
+	for _, why := range slices.Sorted(maps.Keys(g.left)) {
+		_, _ = fmt.Fprintf(stderr, "deepfaked-bench: %s: %d\n", why, g.left[why])
 	}
-	if len(files) == 0 {
+	if len(g.files) == 0 {
 		return nil, errors.New("there is no file to send")
 	}
-	return files, nil
+	return g.files, nil
+}
+
+// below takes what is below a root, which may be a file itself.
+func (g *gathering) below(root string) fs.WalkDirFunc {
+	return func(path string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case path != root && hidden(entry):
+			g.left[hiddenOnes]++
+			if entry.IsDir() {
+				return fs.SkipDir
+			}
+			return nil
+		case entry.IsDir():
+			return nil
+		}
+		if why := unfit(path, entry); why != "" && path != root {
+			g.left[why]++
+			return nil
+		}
+		return g.take(path, path == root)
+	}
+}
+
+// take takes a file, which need not be media where it was named.
+func (g *gathering) take(path string, named bool) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	id, identified := identify(info)
+	if g.known[id] && identified {
+		g.left[repeated]++
+		return nil
+	}
+	f, err := read(path, info, &g.room)
+	switch {
+	case err != nil:
+		return err
+	case f.kind == "" && !named:
+		g.left[notMedia]++
+		return nil
+	}
+	g.files, g.known[id] = append(g.files, f), true
+	return nil
+}
+
+// inode is what a file is, whatever its names.
+type inode struct{ device, number uint64 }
+
+func identify(info fs.FileInfo) (id inode, ok bool) {
+	of, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return inode{}, false
+	}
+	return inode{of.Dev, of.Ino}, true
 }
 
 func hidden(entry fs.DirEntry) bool { return strings.HasPrefix(entry.Name(), ".") }
@@ -78,22 +135,22 @@ func resolve(path string) (string, error) {
 	return filepath.EvalSymlinks(path)
 }
 
-// isFile is false of a socket, and of a link that leads to no file. Whatever else
-// can't be looked at is one, and an error when it is read.
-func isFile(path string, entry fs.DirEntry) bool {
-	info, err := os.Stat(path)
-	if err != nil {
-		return entry.Type() != fs.ModeSymlink
+// unfit is why what is in a folder is left out unread; empty where it is not. Whatever
+// else can't be looked at is an error when it is read.
+func unfit(path string, entry fs.DirEntry) string {
+	switch info, err := os.Stat(path); {
+	case err != nil && entry.Type() != fs.ModeSymlink:
+		return ""
+	case err == nil && info.IsDir():
+		return linkedFolders
+	case err != nil || !info.Mode().IsRegular():
+		return notMedia
 	}
-	return info.Mode().IsRegular()
+	return ""
 }
 
 // read takes the file from the room that is left.
-func read(path string, room *int64) (file, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return file{}, err
-	}
+func read(path string, info fs.FileInfo, room *int64) (file, error) {
 	if !info.Mode().IsRegular() {
 		return file{}, fmt.Errorf("%s is not a regular file", filename.Shown(path))
 	}

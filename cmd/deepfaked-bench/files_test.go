@@ -38,8 +38,35 @@ func TestGatherFollowsLinks(t *testing.T) {
 	for _, f := range files {
 		names = append(names, f.name)
 	}
-	assert.Equal(t, []string{"a.png", "b.png", "b.png"}, names)
-	assert.Contains(t, said.String(), "left out, not being media: 4\n")
+	assert.Equal(t, []string{"a.png", "b.png"}, names)
+	assert.Contains(t, said.String(), "left out, not being media: 3\n")
 	_, err = gather([]string{"socket"}, &said)
 	assert.ErrorContains(t, err, "socket is not a regular file")
+}
+
+// TestGatherSaysWhatIsLeftOut: of hidden files nothing was said, so that a folder of them
+// had "no file to send"; a link to a folder was not media; and a file that was named twice,
+// or reached through a link, was sent twice as often as others.
+func TestGatherSaysWhatIsLeftOut(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for _, name := range []string{"a.png", ".x.png", ".cache/b.png", ".cache/c.png"} {
+		place(t, dir, name, pngBytes)
+	}
+	raw := place(t, dir, "raw", "no media")
+	require.NoError(t, os.Symlink(t.TempDir(), filepath.Join(dir, "more")))
+	require.NoError(t, os.Symlink("a.png", filepath.Join(dir, "z.png")))
+
+	var said bytes.Buffer
+	files, err := gather([]string{dir, filepath.Join(dir, "z.png"), raw}, &said)
+	require.NoError(t, err)
+	require.Len(t, files, 2)
+	assert.Equal(t, [2]string{"a.png", "raw"}, [2]string{files[0].name, files[1].name}, "who names a file wants it")
+	assert.Equal(t, `deepfaked-bench: files that are left out, being there already under this or another name: 2
+deepfaked-bench: files that are left out, not being media: 1
+deepfaked-bench: hidden files and folders that are left out: 2
+deepfaked-bench: links to folders that are left out: 1
+`, said.String())
+	_, err = gather([]string{filepath.Join(dir, ".cache")}, &said)
+	assert.NoError(t, err, "a hidden folder that is named")
 }

@@ -62,6 +62,8 @@ func TestCommandLine(t *testing.T) { //nolint:paralleltest // the environment is
 		"no address":     {[]string{"--key", "k", "--rate", "1", "--url", "localhost:8080", file}, "must begin with http://"},
 		"no process":     {[]string{"--key", "k", "--rate", "1", "--pid", "99999999", file}, "there is no process"},
 		"nowhere":        {[]string{"--key", "k", "--rate", "1", "--json", "/nonexistent/x", file}, "no such file"},
+		// That no file can be made in a folder for plots which is there was told after the measurement.
+		"no place to draw": {[]string{"--key", "k", "--rate", "1", "--plots", "/proc", file}, "open /proc/"},
 	} {
 		s := call(t.Context(), c.args...)
 		assert.Equal(t, exitUsage, s.code, name)

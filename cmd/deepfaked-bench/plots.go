@@ -3,7 +3,9 @@ package main
 import (
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	"deepfaked/internal/load"
@@ -12,8 +14,29 @@ import (
 
 // draw makes a histogram for each load and mode, histogram-MODE-LOAD.png, with -2 and
 // so on for a load that comes again, and for ramps latency against load,
-// latency-MODE.png.
-func draw(dir string, steps []step) (err error) {
+// latency-MODE.png. What an earlier run drew goes: it would be taken for pictures of
+// this one.
+func draw(dir string, steps []step) error {
+	if err := clearPlots(dir); err != nil {
+		return err
+	}
+	return drawSteps(dir, steps)
+}
+
+// drawn are the names that draw gives.
+var drawn = regexp.MustCompile(`^(latency-(sync|async)|histogram-(sync|async)-(burst-of-\d+|\d+-clients?|[\d.e+-]+-per-s)(-\d+)?)\.png$`)
+
+func clearPlots(dir string) error {
+	entries, err := os.ReadDir(dir)
+	for _, e := range entries {
+		if drawn.MatchString(e.Name()) {
+			err = errors.Join(err, os.Remove(filepath.Join(dir, e.Name())))
+		}
+	}
+	return err
+}
+
+func drawSteps(dir string, steps []step) (err error) {
 	points, times := map[string][]loadchart.Point{}, map[string]int{}
 	for _, s := range steps {
 		name := fileName(s.plan)

@@ -76,11 +76,11 @@ type latencyReport struct {
 	Count    int     `json:"count"`
 	TimedOut int     `json:"timed_out"` // of these; they would have taken longer
 	Mean     float64 `json:"mean"`
-	P50      float64 `json:"p50"`
-	P90      float64 `json:"p90"`
-	P95      float64 `json:"p95"`
-	P99      float64 `json:"p99"`
-	P999     float64 `json:"p99.9"`
+	P50      float64 `json:"p50,omitempty"` // absent where too many were never sent to know, as the next ones
+	P90      float64 `json:"p90,omitempty"`
+	P95      float64 `json:"p95,omitempty"`
+	P99      float64 `json:"p99,omitempty"`
+	P999     float64 `json:"p99.9,omitempty"`
 	Max      float64 `json:"max"`
 }
 
@@ -181,6 +181,11 @@ func loadOf(p load.Plan) loadReport {
 }
 
 func latencyOf(d load.Distribution, timedOut int) latencyReport {
-	at := func(percent float64) float64 { return d.Percentile(percent).Seconds() }
+	at := func(percent float64) float64 {
+		if !d.Known(percent) {
+			return 0
+		}
+		return d.Percentile(percent).Seconds()
+	}
 	return latencyReport{d.Count(), timedOut, d.Mean().Seconds(), at(50), at(90), at(95), at(99), at(99.9), d.Max().Seconds()}
 }

@@ -52,24 +52,25 @@ func printSpeed(w io.Writer, steps []step, slo time.Duration) error {
 }
 
 // percentiles are those of a mode's latencies, each a dash where too few tell it from
-// the longest, and the longest. With requests that were given up they may be longer
-// from the timeout on.
+// the longest or it is not known, and the longest. With requests that were given up they
+// may be longer from the timeout on, and with some that were never sent the longest may.
 func percentiles(due *load.Tally, mode string, timeout time.Duration) (cells []string) {
 	l := due.Latency(mode)
-	shown := func(d time.Duration) string {
-		if due.TimedOut[mode] > 0 && d >= timeout {
+	shown := func(percent float64) string {
+		d := l.Percentile(percent)
+		if !l.Known(percent) || due.TimedOut[mode] > 0 && d >= timeout {
 			return "≥" + people(d)
 		}
 		return people(d)
 	}
 	for _, percent := range []float64{50, 90, 95, 99, 99.9} {
 		if l.Tells(percent) {
-			cells = append(cells, shown(l.Percentile(percent)))
+			cells = append(cells, shown(percent))
 			continue
 		}
 		cells = append(cells, "-")
 	}
-	return append(cells, shown(l.Max()))
+	return append(cells, shown(100))
 }
 
 func printFates(w io.Writer, steps []step) error {
@@ -123,6 +124,8 @@ func (s step) remarks() (out []string) {
 	switch {
 	case len(r.Windows) == 0:
 		return []string{"nothing was measured."}
+	case s.plan.Burst > 0 && len(due.TimedOut) > 0:
+		out = append(out, fmt.Sprintf("throughput is that of %s, until the last request was given up, and tells little.", people(r.Length())))
 	case s.plan.Burst > 0:
 	case len(r.Windows) < 3:
 		out = append(out, "too short to tell whether it is steady, which takes three windows.")
@@ -138,7 +141,7 @@ func (s step) remarks() (out []string) {
 		n    int
 		what string
 	}{
-		{due.Unsent, "due and never sent, as all connections or this machine were busy, and missing in the latencies above."},
+		{due.Unsent, "due and never sent, as all connections or this machine were busy; the percentiles above count them as the longest."},
 		{due.Unfinished, "given up when the run ended, and missing in the latencies above."},
 	} {
 		if known.n > 0 {

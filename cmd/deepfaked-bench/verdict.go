@@ -8,12 +8,14 @@ import (
 	"slices"
 )
 
-// verdict is why the figures are not what was asked for, if so.
+// verdict is why the figures are not what was asked for, if so. What ends ctx while the
+// report is written has cut nothing short.
 func verdict(ctx context.Context, steps []step) error {
-	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+	interrupted := slices.ContainsFunc(steps, func(s step) bool { return s.result.Interrupted })
+	switch {
+	case interrupted && errors.Is(ctx.Err(), context.DeadlineExceeded):
 		return errors.New("the time limit ended it (--limit); the report is what was measured until then")
-	}
-	if ctx.Err() != nil {
+	case interrupted:
 		return errors.New("interrupted; the report is what was measured until then")
 	}
 	return errors.Join(descriptors(steps), cmp.Or(silence(steps), success(steps)))

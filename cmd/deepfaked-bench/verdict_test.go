@@ -8,9 +8,13 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"deepfaked/internal/load"
 )
 
 // TestEndedEarly: the report is what was measured until then, and the exit code
@@ -42,6 +46,23 @@ func TestEndedEarly(t *testing.T) {
 			assert.Less(t, r.Steps[0].Measured, 30.)
 		})
 	}
+}
+
+// TestLimitDuringTheReport: where the time limit passed, or a signal came, while plots were
+// drawn, a measurement that was complete had been cut short, with the exit code 1, and its
+// own JSON said that it had not.
+func TestLimitDuringTheReport(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		p := load.Plan{Rate: 50, Window: time.Second, Windows: 3, SLO: time.Second, Timeout: time.Second, Connections: 1}
+		r, err := load.Run(ctx, p, func() load.Call {
+			return func(context.Context) load.Answer { return load.Answer{OK: true, Statuses: []int{200}} }
+		})
+		require.NoError(t, err)
+		cancel()
+		assert.NoError(t, verdict(ctx, []step{{p, r}}))
+	})
 }
 
 // TestServerThatDies: the exit code was 0, and nothing but a column of errors told that most
@@ -185,8 +206,24 @@ func TestRefusalsAreTold(t *testing.T) {
 	assert.Equal(t, map[string]string{"429": "The service is full.", "500": "Something broke here."}, understood(t, s.out).Steps[0].Messages)
 }
 
+// TestUnsentAreTheLongest: the median was 62 ms where 326 of 419 requests were never sent,
+// for want of a connection.
+func TestUnsentAreTheLongest(t *testing.T) {
+	t.Parallel()
+	s := call(t.Context(), quick(newDouble(t), "--warmup", "0s", "--rate", "200", "--connections", "1", "--json", "-", "--plots", t.TempDir(), picture(t))...)
+	require.Zero(t, s.code, s.err)
+	step := understood(t, s.out).Steps[0]
+	latency := step.Latency["sync"]
+	require.Greater(t, step.Unsent, latency.Count)
+	assert.Regexp(t, `sync( +-){5} +≥\d`, s.err)
+	assert.Zero(t, latency.P50+latency.P999)
+	assert.Positive(t, latency.Max)
+	assert.NotContains(t, s.out, `"p50":0,`, "it is left out")
+}
+
 // TestTimeoutsAreTold: a percentile among requests that were given up is marked, as
-// nobody knows how long they would have taken.
+// nobody knows how long they would have taken. Of a burst of a hundred, one of which was
+// given up, the throughput was 1.65/s in place of 99/s, without a word on why.
 func TestTimeoutsAreTold(t *testing.T) {
 	t.Parallel()
 	d := scripted(t, func(_ http.ResponseWriter, r *http.Request) {
@@ -196,6 +233,7 @@ func TestTimeoutsAreTold(t *testing.T) {
 	s := call(t.Context(), "--url", d.URL, "--key", key, "--burst", "3", "--warmup", "0s", "--timeout", "500ms", "--json", "-", picture(t))
 	assert.Equal(t, exitFailed, s.code)
 	assert.Regexp(t, `burst of 3 +0/s +0/s +sync +≥\d\S*s( +-){4} +≥\d\S*s\n`, s.err)
+	assert.Regexp(t, `burst of 3: throughput is that of \d\S*s, until the last request was given up`, s.err)
 	latency := understood(t, s.out).Steps[0].Latency["sync"]
 	assert.Equal(t, [2]int{3, 3}, [2]int{latency.Count, latency.TimedOut})
 	assert.GreaterOrEqual(t, latency.P50, .5)

@@ -8,9 +8,12 @@ import (
 )
 
 // Distribution is how long things took, to three digits.
-type Distribution struct{ h *hdrhistogram.Histogram }
+type Distribution struct {
+	h    *hdrhistogram.Histogram
+	more int // never happened, and count as longer than all that did
+}
 
-// Count is how many there are.
+// Count is how many there are, without those that never happened.
 func (d Distribution) Count() int { return int(d.h.TotalCount()) }
 
 // Mean is their mean; 0 where there are none.
@@ -20,22 +23,26 @@ func (d Distribution) Mean() time.Duration { return micro(d.h.Mean()) }
 func (d Distribution) Max() time.Duration { return micro(float64(d.h.Max())) }
 
 // Percentile is the shortest that so many of a hundred did not exceed; 0 where there
-// are none.
+// are none. Where it is not known, it is no shorter than the longest, which this is.
 func (d Distribution) Percentile(p float64) time.Duration {
 	if d.Count() == 0 {
 		return 0
 	}
 	// The histogram rounds what it makes of a percentage to the nearest rank.
-	return micro(float64(d.h.ValueAtPercentile(100 * float64(d.rank(p)) / float64(d.Count()))))
+	rank := min(d.rank(p), d.Count())
+	return micro(float64(d.h.ValueAtPercentile(100 * float64(rank) / float64(d.Count()))))
 }
 
-// Tells says that a percentile is another than the longest of all.
-func (d Distribution) Tells(p float64) bool { return d.rank(p) < d.Count() }
+// Known says that a percentile is not that of something that never happened.
+func (d Distribution) Known(p float64) bool { return d.rank(p) <= d.Count() }
+
+// Tells says that a percentile is known, and another than the longest of all.
+func (d Distribution) Tells(p float64) bool { return d.Known(p) && d.rank(p) < d.Count()+d.more }
 
 // rank is the place of a percentile among all in order of length, from 1 on. What
 // fractions in base two add to a whole number rounds nothing up.
 func (d Distribution) rank(p float64) int {
-	return max(1, int(math.Ceil(p*float64(d.Count())/100-1e-6)))
+	return max(1, int(math.Ceil(p*float64(d.Count()+d.more)/100-1e-6)))
 }
 
 // Bar is a column of a histogram.

@@ -107,6 +107,14 @@ func TestOverload(t *testing.T) {
 	assert.InDelta(t, 20, due.Delay().Max().Seconds(), 1)
 	_, latency := r.Spread()
 	assert.Greater(t, latency, tolerance)
+
+	// The median was that of the requests that were sent, the first half: 10 seconds.
+	l := due.Latency("sync")
+	assert.InDelta(t, 10, l.Percentile(25).Seconds(), 1)
+	assert.True(t, l.Known(45))
+	assert.False(t, l.Known(60))
+	assert.False(t, l.Tells(60))
+	assert.Equal(t, l.Max(), l.Percentile(60), "the bound that is known")
 }
 
 func TestSteadyLoops(t *testing.T) {
@@ -306,6 +314,56 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
+// TestSilenced: where a server hung, and did not refuse, it was not told that it had
+// stopped answering, and a ramp went on: in an open loop all that was due in the last
+// window waited for a connection, in a closed one nothing was due there. A single request
+// that failed in a window of one was a server that had stopped.
+func TestSilenced(t *testing.T) {
+	t.Parallel()
+	hangs := func(from, until time.Duration) func(time.Duration) time.Duration {
+		return func(since time.Duration) time.Duration {
+			if since < from {
+				return 10 * time.Millisecond
+			}
+			return max(until-since, 10*time.Millisecond)
+		}
+	}
+	for name, c := range map[string]struct {
+		change func(p *Plan)
+		delay  func(time.Duration) time.Duration
+		want   bool
+	}{
+		"an open loop":        {func(p *Plan) { p.Rate, p.Poisson = 50, true }, hangs(20*time.Second, time.Hour), true},
+		"a closed loop":       {func(p *Plan) { p.Clients, p.Window, p.Windows, p.Timeout = 4, time.Second, 6, 7*time.Second }, hangs(2*time.Second, time.Hour), true},
+		"the warm-up":         {func(p *Plan) { p.Clients, p.Windows = 4, 3 }, hangs(0, time.Hour), true},
+		"a burst":             {func(p *Plan) { p.Burst = 3 }, hangs(time.Second, time.Hour), true},
+		"one request":         {func(p *Plan) { p.Rate, p.Window, p.Windows = .5, 2*time.Second, 3 }, hangs(5*time.Second, time.Hour), false},
+		"one that comes back": {func(p *Plan) { p.Rate, p.Connections, p.Windows = 50, 100, 4 }, hangs(20*time.Second, 45*time.Second), false},
+		"nothing due":         {func(p *Plan) { p.Rate, p.Window, p.Windows = .1, time.Second, 14 }, always(time.Millisecond), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := plan()
+			p.Timeout = time.Minute
+			c.change(&p)
+			assert.Equal(t, c.want, bubble(t, p, c.delay).Silenced())
+		})
+	}
+}
+
+// TestUnsentIsNotSilence: sending may end when the only connection has just had its answer.
+// What waits for it then was not refused by anybody.
+func TestUnsentIsNotSilence(t *testing.T) {
+	t.Parallel()
+	start := time.Now()
+	r := newRecorder(start, time.Second, 2, time.Second)
+	r.add(event{Answer: Answer{OK: true, Mode: "sync", Statuses: []int{200}}, due: start, sent: start, done: start.Add(2 * time.Second)})
+	for range 5 {
+		r.add(event{due: start.Add(time.Second), fate: unsent})
+	}
+	assert.False(t, (&Result{Windows: r.all, lost: r.lost}).Silenced())
+}
+
 // TestMeter: the warm-up costs nothing, and a meter that fails gives no figures.
 func TestMeter(t *testing.T) {
 	t.Parallel()
@@ -332,6 +390,23 @@ func TestMeter(t *testing.T) {
 	})
 }
 
+// TestProcessThatLeaves: the sum over the target's processes falls where one leaves them,
+// and a success cost less than no processor time.
+func TestProcessThatLeaves(t *testing.T) {
+	t.Parallel()
+	p, left := plan(), []time.Duration{0, 50 * time.Second, 20 * time.Second, 60 * time.Second}
+	p.Rate = 10
+	p.Meter = func() (Reading, error) {
+		now := left[0]
+		left = left[1:]
+		return Reading{CPU: now}, nil
+	}
+	r := bubble(t, p, always(time.Millisecond))
+	_, _, known := r.Cost()
+	assert.False(t, known)
+	assert.ErrorIs(t, r.MeterError, errGone)
+}
+
 func TestBurst(t *testing.T) {
 	t.Parallel()
 	p := plan()
@@ -344,7 +419,9 @@ func TestBurst(t *testing.T) {
 
 // Not a number was a rate without any request. One of 1e-11 a second has gaps that no
 // duration holds: they were negative, requests went out as fast as could be, and what
-// was due before the end was counted for ever, whoever interrupted it.
+// was due before the end was counted for ever, whoever interrupted it. Latencies beyond an
+// hour were told as an hour. Windows of 300,000 hours added up to less than no time: the
+// time limit, which nobody had set, ended the measurement at once.
 func TestValidate(t *testing.T) {
 	t.Parallel()
 	require.NoError(t, Plan{Rate: 1, Window: 1, Windows: 1, SLO: 1, Timeout: 1, Connections: 1}.Validate())
@@ -352,6 +429,7 @@ func TestValidate(t *testing.T) {
 		"no load": func(p *Plan) { p.Rate = 0 }, "two loads": func(p *Plan) { p.Clients = 1 }, "less than nothing": func(p *Plan) { p.Rate = -1 },
 		"not a rate": func(p *Plan) { p.Rate = math.Inf(1) }, "not a number": func(p *Plan) { p.Rate = math.NaN() },
 		"never": func(p *Plan) { p.Rate = 1e-11 }, "no windows": func(p *Plan) { p.Windows = 0 }, "no time": func(p *Plan) { p.Window = 0 },
+		"a long timeout": func(p *Plan) { p.Timeout = time.Hour + time.Minute }, "long windows": func(p *Plan) { p.Window = 300000 * time.Hour }, "a long warm-up": func(p *Plan) { p.Warmup = 300000 * time.Hour },
 		"no timeout": func(p *Plan) { p.Timeout = 0 }, "no connections": func(p *Plan) { p.Connections = 0 }, "cold": func(p *Plan) { p.Warmup = -1 },
 	} {
 		p := plan()

@@ -18,7 +18,7 @@ type Plan struct {
 	Window      time.Duration
 	Windows     int           // most windows; it ends earlier where three are steady
 	SLO         time.Duration // longest latency of a good request
-	Timeout     time.Duration // of a request, from when it is sent
+	Timeout     time.Duration // of a request, from when it is sent; an hour at most
 	Connections int           // open loop: most requests at once
 	Seed        uint64        // of arrivals
 
@@ -27,6 +27,10 @@ type Plan struct {
 
 // slowest is a rate whose gaps are far from the longest duration there is.
 const slowest = 1e-3
+
+// month bounds what a plan may take, so that the times of many together are still a
+// duration.
+const month = 30 * 24 * time.Hour
 
 // Validate says what is wrong with a plan.
 func (p Plan) Validate() error {
@@ -47,6 +51,10 @@ func (p Plan) Validate() error {
 		return errors.New("there must be 1 to 1,000 windows, and they must last")
 	case p.Warmup < 0 || p.SLO <= 0 || p.Timeout <= 0:
 		return errors.New("the warm-up must not be negative, and the time limits must be positive")
+	case p.Timeout.Microseconds() > longest:
+		return errors.New("a request may take an hour at most: longer latencies are not told apart")
+	case p.Warmup > month || p.Window > month/time.Duration(p.Windows):
+		return errors.New("the warm-up, and all windows together, may take 30 days at most")
 	case p.Connections < 1:
 		return errors.New("there must be a connection")
 	}

@@ -12,6 +12,7 @@ type Result struct {
 	Interrupted bool // ctx ended it
 	MeterError  error
 	readings    []Reading // at the start of each window, and at the end of the last
+	lost        int       // requests in a row, up to the last that ended, that got no answer
 }
 
 // Measured are the windows that figures rest on: the last three where they are
@@ -40,14 +41,18 @@ func (r *Result) Due() *Tally {
 	return all
 }
 
-// Silenced says that no request of the last window got any HTTP answer: the target is
-// gone, and what was measured before hides it.
+// chance is how many requests in a row may get no answer by chance.
+const chance = 1
+
+// Silenced says that no request of the last window got any HTTP answer, and that the
+// last ones to end got none either, whenever they were due: the target is gone, and
+// what was measured before hides it. While one hangs, the last window may have nothing
+// but requests that found no connection, and that of a closed loop none at all.
 func (r *Result) Silenced() bool {
 	if len(r.Windows) == 0 {
 		return false
 	}
-	due := r.Windows[len(r.Windows)-1].Due
-	return len(due.Statuses) == 0 && len(due.Errors) > 0
+	return len(r.Windows[len(r.Windows)-1].Due.Statuses) == 0 && r.lost > chance
 }
 
 // Answered says that there was an HTTP answer in one of the windows.

@@ -2,6 +2,7 @@ package load
 
 import (
 	"context"
+	"errors"
 	"time"
 )
 
@@ -29,7 +30,7 @@ func (p Plan) runLoop(ctx context.Context, source Source) *Result {
 	out := p.watch(ctx, r)
 	stop()
 	<-ended
-	out.Interrupted = ctx.Err() != nil
+	out.Interrupted, out.lost = ctx.Err() != nil, r.lost
 	return out
 }
 
@@ -70,13 +71,20 @@ func (p Plan) watch(ctx context.Context, r *recorder) *Result {
 	return out
 }
 
+// errGone is why the sum over processes falls.
+var errGone = errors.New("a process has left those that are read, with the time that it used")
+
 // read takes a reading. After one that failed there are no more: figures of some
-// of the time would be taken for those of all.
+// of the time would be taken for those of all. One that is below the last has failed:
+// what a process used that is no longer among the target's is missing.
 func (p Plan) read(out *Result) {
 	if p.Meter == nil || out.MeterError != nil {
 		return
 	}
 	reading, err := p.Meter()
+	if n := len(out.readings); err == nil && n > 0 && reading.CPU < out.readings[n-1].CPU {
+		err = errGone
+	}
 	if err != nil {
 		out.MeterError = err
 		return
@@ -103,7 +111,7 @@ func (p Plan) runBurst(ctx context.Context, source Source) *Result {
 	g.burst(ctx, p.Burst)
 	w := r.all[0]
 	w.Length = max(time.Since(r.start), 1)
-	out.Windows, out.Interrupted = []Window{w}, ctx.Err() != nil
+	out.Windows, out.Interrupted, out.lost = []Window{w}, ctx.Err() != nil, r.lost
 	p.read(out)
 	return out
 }

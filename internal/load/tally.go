@@ -122,10 +122,14 @@ func (t *Tally) merge(o *Tally) {
 // Modes are those with a latency, in alphabetical order.
 func (t *Tally) Modes() []string { return slices.Sorted(maps.Keys(t.latency)) }
 
-// Latency is the distribution of a mode's latencies. It must not be called for a
-// mode without one.
-func (t *Tally) Latency(mode string) Distribution { return Distribution{t.latency[mode]} }
+// Latency is the distribution of a mode's latencies, in which requests that were never
+// sent are the longest. Nobody knows of which mode they would have been: each has an
+// equal share. It must not be called for a mode without a latency.
+func (t *Tally) Latency(mode string) Distribution {
+	modes := len(t.latency)
+	return Distribution{t.latency[mode], (t.Unsent + modes - 1) / modes}
+}
 
 // Delay is how late requests were sent: for want of a connection, or because this
 // machine was busy.
-func (t *Tally) Delay() Distribution { return Distribution{t.delay} }
+func (t *Tally) Delay() Distribution { return Distribution{h: t.delay} }

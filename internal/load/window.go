@@ -32,6 +32,7 @@ type recorder struct {
 	slo    time.Duration
 	mu     sync.Mutex
 	all    []Window
+	lost   int // requests in a row, up to the last that ended, that got no answer
 }
 
 func newRecorder(start time.Time, length time.Duration, windows int, slo time.Duration) *recorder {
@@ -45,11 +46,25 @@ func newRecorder(start time.Time, length time.Duration, windows int, slo time.Du
 func (r *recorder) add(e event) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.follow(e)
 	if w := r.at(e.due); w != nil {
 		w.Due.add(e, r.slo)
 	}
 	if w := r.at(e.done); w != nil && e.fate == answered && e.OK {
 		w.Ended.add(e, r.slo)
+	}
+}
+
+// follow counts the requests since the last answer. One that was never sent, or not waited
+// for, tells nothing, nor does one that was given up after some answers: nobody knows
+// when they came.
+func (r *recorder) follow(e event) {
+	switch heard := len(e.Statuses) > 0; {
+	case e.fate == unsent, e.fate == unfinished, e.fate == timedOut && heard:
+	case heard:
+		r.lost = 0
+	default:
+		r.lost++
 	}
 }
 

@@ -1,6 +1,8 @@
 package loadchart
 
 import (
+	"cmp"
+	"slices"
 	"time"
 
 	"gonum.org/v1/plot"
@@ -18,11 +20,14 @@ type Point struct {
 	Latency load.Distribution
 }
 
-// Curve draws the median and the tail against the load, over what is there. The
-// axis of latencies is logarithmic. There must be a point.
+// Curve draws the median and the tail against the load, over what is there; points may
+// come in any order, and one that is not known is drawn at its lower bound. The axis of
+// latencies is logarithmic. There must be a point.
 func Curve(path, title string, points []Point) error {
 	p := sheet.New(title, "requests a second, as intended", "latency, s")
 	logarithmic(&p.Y)
+	byRate := func(a, b Point) int { return cmp.Compare(a.Rate, b.Rate) }
+	points = slices.SortedStableFunc(slices.Values(points), byRate)
 	for _, q := range []struct {
 		name    string
 		percent float64

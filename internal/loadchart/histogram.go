@@ -40,7 +40,11 @@ func Histogram(path, title string, d load.Distribution) error {
 		at := d.Percentile(percent)
 		edge := sheet.Line(plotter.XYs{{X: seconds(at)}, {X: seconds(at), Y: top * 1.05}}, []sheet.Colour{sheet.Grey, sheet.Red}[i], vg.Points(1.2), nil)
 		p.Add(edge)
-		p.Legend.Add(fmt.Sprintf("p%g: %.4g s", percent, at.Seconds()), edge)
+		relation := ""
+		if !d.Known(percent) {
+			relation = "≥ "
+		}
+		p.Legend.Add(fmt.Sprintf("p%g: %s%.4g s", percent, relation, at.Seconds()), edge)
 	}
 	p.Y.Min, p.Y.Max = 0, top*1.3 // leaves room for the legend
 	decades(&p.X)

@@ -69,6 +69,25 @@ func TestPictures(t *testing.T) {
 	assert.ErrorIs(t, loadchart.Histogram(filepath.Join(dir, "absent", "x.png"), "sync", measured(t, ms)), os.ErrNotExist)
 }
 
+// TestCurveInAnyOrder: of a ramp that goes down, or up and down, the line doubled back.
+func TestCurveInAnyOrder(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	points := []loadchart.Point{{Rate: 20, Latency: measured(t, time.Millisecond)}, {Rate: 50, Latency: measured(t, time.Second)}, {Rate: 80, Latency: measured(t, 2*time.Millisecond)}}
+	drawn := func(order ...int) []byte {
+		var given []loadchart.Point
+		for _, i := range order {
+			given = append(given, points[i])
+		}
+		path := filepath.Join(dir, "latency.png")
+		require.NoError(t, loadchart.Curve(path, "sync", given))
+		content, err := os.ReadFile(path)
+		require.NoError(t, err)
+		return content
+	}
+	assert.Equal(t, drawn(0, 1, 2), drawn(2, 0, 1))
+}
+
 // inked counts the pixels that are not white.
 func inked(img image.Image) (n int) {
 	b := img.Bounds()
