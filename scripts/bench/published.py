@@ -76,7 +76,8 @@ PERCENTILES = {"p50": 50, "p90": 90, "p99": 99, "p99.9": 99.9}
 def percentile(latency, name, unsent):
     """A percentile; None where it is the longest latency of all, as the p99.9 of fewer than a thousand, or among those of what was never sent."""
     count = latency.get("count", 0)
-    return latency.get(name) if math.ceil(round(PERCENTILES[name] * (count + unsent) / 100, 6)) < count else None
+    rank = math.ceil(round(PERCENTILES[name] * (count + unsent) / 100, 6))
+    return latency.get(name) if rank <= count and rank < count + unsent else None
 
 
 HEAD = ("media", "requests", "load", "a second", "succeed", f"within {load.SLO:g} s", *PERCENTILES, "other answers", "CPU each", "memory", "answers")
