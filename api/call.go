@@ -21,6 +21,7 @@ type call struct {
 	body     *body
 	account  *account.Account // nil without a valid key
 	decision account.Decision // of the rate limit; zero when not counted
+	decided  time.Time        // when it was made
 	gone     bool             // the client left before the answer
 	problem  *problem         // what was answered, when that was an error
 	err      error            // what lay beneath

@@ -182,7 +182,7 @@ func (s *Server) limit(c *gin.Context) {
 	} else {
 		call.decision = s.opts.Addresses.Allow(address(c), s.opts.AddressPerMinute)
 	}
-	if !call.decision.Allowed {
+	if call.decided = time.Now(); !call.decision.Allowed {
 		s.fail(c, &problem{code: rateLimited, message: whose, retryAfter: call.decision.Reset})
 	}
 }

@@ -44,14 +44,14 @@ func (s *Server) send(c *gin.Context, status int, contentType string, content []
 	_ = conn.Flush()
 }
 
-// rateHeaders tells where the limit stands. A request that is counted nowhere
+// rateHeaders tells where the limit stood when the request was counted, and when that window ends. A request that is counted nowhere
 // (a probe, or one that failed before it could be) sees the address's limit
 // untouched.
 func (s *Server) rateHeaders(c *gin.Context, d account.Decision) {
 	if d.Limit == 0 {
 		d = account.Decision{Limit: s.opts.AddressPerMinute, Remaining: s.opts.AddressPerMinute, Reset: time.Minute}
-	} else if d.Reset -= time.Since(from(c).start); d.Reset <= 0 { // the answer comes after the window's end
-		d.Remaining, d.Reset = d.Limit, time.Minute
+	} else {
+		d.Reset -= time.Since(from(c).decided) // the answer may have taken long; at least a second is told
 	}
 	spell(c, "X-RateLimit-Limit", strconv.Itoa(d.Limit))
 	spell(c, "X-RateLimit-Remaining", strconv.Itoa(d.Remaining))

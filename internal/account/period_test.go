@@ -194,6 +194,35 @@ func testTheDayOfAnotherPlan(t *testing.T, fresh database) {
 	require.ErrorAs(t, l.Check(t.Context(), a), &limit)
 }
 
+// What a plan without a limit by the day had accepted, and one with a limit gave back, made a day that had
+// counted less than nothing: the account had more than its limit by all of that.
+func TestADayCountsNoLessThanNothing(t *testing.T) {
+	t.Parallel()
+	onBoth(t, testADayCountsNoLessThanNothing)
+}
+
+func testADayCountsNoLessThanNothing(t *testing.T, fresh database) {
+	t.Helper()
+	l, _ := setup(t, fresh)
+	a := join(t, l, "ann", "free")
+	withdrawn := []string{reserve(t, l, a, false)}
+	_, err := l.ChangePlan(t.Context(), "ann", "pro")
+	require.NoError(t, err)
+	for range 3 {
+		withdrawn = append(withdrawn, reserve(t, l, Account{ID: a.ID, Plan: l.plans["pro"]}, false))
+	}
+	_, err = l.ChangePlan(t.Context(), "ann", "free")
+	require.NoError(t, err)
+	for _, id := range withdrawn {
+		require.NoError(t, l.Withdraw(t.Context(), id))
+	}
+	for range a.Plan.Daily {
+		reserve(t, l, a, false)
+	}
+	var limit *LimitError
+	require.ErrorAs(t, l.Check(t.Context(), a), &limit)
+}
+
 func TestTheClockStepsBackOverMidnight(t *testing.T) {
 	t.Parallel()
 	onAll(t, testTheClockStepsBackOverMidnight)

@@ -68,14 +68,15 @@ func (l *Ledger) takeOut(ctx context.Context, tx *store.Tx) (left []abandoned, e
 }
 
 // giveDayBack has the day on which a submission was accepted not count it, unless by the
-// account's plan it never did.
+// account's plan it never did. Nothing tells by which plan it was accepted: where that has
+// been changed since then, the day may be off by it, but never below nothing.
 func (l *Ledger) giveDayBack(ctx context.Context, tx *store.Tx, account string, accepted time.Time) error {
 	var plan string
 	err := tx.QueryRowContext(ctx, `SELECT plan FROM accounts WHERE id = $1`, account).Scan(&plan)
 	if err != nil || l.plans[plan].Daily == 0 {
 		return err
 	}
-	_, err = tx.ExecContext(ctx, `UPDATE submissions SET count = count - 1 WHERE account_id = $1 AND day = $2`,
+	_, err = tx.ExecContext(ctx, `UPDATE submissions SET count = count - 1 WHERE account_id = $1 AND day = $2 AND count > 0`,
 		account, dayNumber(accepted))
 	return err
 }
