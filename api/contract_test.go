@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -193,6 +194,27 @@ func TestFormFieldsReachTheDetector(t *testing.T) {
 				t.Errorf("the detector got a file of %d bytes, want %d", r.Size, want)
 			}
 		})
+	}
+}
+
+// A client whose polls had used up the minute was told to ask in six seconds, and was refused then.
+func TestPollingKeepsToWhatIsLeft(t *testing.T) {
+	t.Parallel()
+	release := make(chan struct{})
+	s := setup(t, config{plans: account.DefaultPlans(), detect: func(ctx context.Context, r inference.Request) (inference.Result, error) {
+		<-release
+		return fake(ctx, r)
+	}})
+	defer close(release)
+	key := s.key("starter")
+	poll := s.detect(key, photo(), async()).ok(202).text("poll_url")
+	for range 18 {
+		s.get(key, poll).ok(200)
+	}
+	s.clock.advance(20 * time.Second)
+	a := s.get(key, poll).ok(200)
+	if _, remaining, reset := a.rate(); remaining != 0 || a.header.Get("Retry-After") != strconv.Itoa(reset) || reset != 40 {
+		t.Errorf("%d remain for %d s, and the client is to wait for %s", remaining, reset, a.header.Get("Retry-After"))
 	}
 }
 

@@ -73,7 +73,7 @@ func (s *Server) receive(r *http.Request, call *call) (*form, error) {
 	}
 	defer leave()
 	call.body.limit = limit
-	form := s.formReader(call.account.Plan, exhausted).read(r.Context(), r.Header.Get("Content-Type"), call.body)
+	form := s.formReader(call.account.Plan, exhausted).read(r.Context(), r.Header, call.body)
 	form.failed = s.ofRoom(form.failed)
 	return form, form.verdict(call.account.Plan, quota)
 }
@@ -190,9 +190,14 @@ func (s *Server) giveBack(ctx context.Context, id string, err error) error {
 }
 
 // pollAfter suggests when to ask for the result: a client that follows it uses
-// half of its requests per minute, and has the others for something else.
+// half of its requests per minute, and has the others for something else. One that has none left
+// is to ask in the next window.
 func (s *Server) pollAfter(c *gin.Context) {
-	share := 2 * time.Minute / time.Duration(from(c).account.Plan.RequestsPerMinute)
+	call := from(c)
+	share := 2 * time.Minute / time.Duration(call.account.Plan.RequestsPerMinute)
 	wait := &problem{retryAfter: max(s.opts.PollAfter, share)}
+	if call.decision.Remaining == 0 {
+		wait.retryAfter = max(wait.retryAfter, call.decision.Reset)
+	}
 	c.Header("Retry-After", strconv.Itoa(wait.seconds()))
 }

@@ -9,6 +9,7 @@ import (
 	"math"
 	"mime"
 	"mime/multipart"
+	"net/http"
 	"net/textproto"
 	"strings"
 
@@ -65,8 +66,13 @@ type formReader struct {
 }
 
 // read takes in the form. The caller closes it, whatever it says.
-func (r *formReader) read(ctx context.Context, contentType string, src io.Reader) *form {
+func (r *formReader) read(ctx context.Context, header http.Header, src io.Reader) *form {
 	f := &form{}
+	if coding := header.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
+		f.reject("The form must be sent as it is, without a Content-Encoding.")
+		return f
+	}
+	contentType := header.Get("Content-Type")
 	media, params, err := mime.ParseMediaType(contentType)
 	if err != nil || media != "multipart/form-data" || params["boundary"] == "" {
 		f.reject("The request must be a multipart/form-data form with the field file.")

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -17,6 +18,9 @@ import (
 )
 
 const boundary = "multipart/form-data; boundary=b"
+
+// typed are the headers of a form.
+func typed(contentType string) http.Header { return http.Header{"Content-Type": {contentType}} }
 
 // text is a field as it stands in a body.
 func text(name, value string) string {
@@ -99,7 +103,7 @@ func TestForm(t *testing.T) {
 			if contentType == "" {
 				contentType = boundary
 			}
-			f := newReader(t).read(t.Context(), contentType, strings.NewReader(c.body))
+			f := newReader(t).read(t.Context(), typed(contentType), strings.NewReader(c.body))
 			defer f.close()
 			if f.failed != nil || f.tooLarge != nil {
 				t.Fatalf("failed %v, too large %v", f.failed, f.tooLarge)
@@ -118,6 +122,20 @@ func TestForm(t *testing.T) {
 	}
 }
 
+// A form that was compressed was called malformed, for headers that were too long.
+func TestFormWithAContentEncoding(t *testing.T) {
+	t.Parallel()
+	for coding, want := range map[string]string{"": "", "Identity": "", "gzip": "without a Content-Encoding"} {
+		header := typed(boundary)
+		header.Set("Content-Encoding", coding)
+		f := newReader(t).read(t.Context(), header, strings.NewReader(upload("b")+end))
+		if p, _ := errors.AsType[*problem](f.invalid); want == "" && f.invalid != nil || want != "" && (p == nil || !strings.Contains(p.message, want)) {
+			t.Errorf("%q: %v", coding, f.invalid)
+		}
+		f.close()
+	}
+}
+
 // A file in a part without a file name, as Go's CreateFormField and Python's requests
 // with (None, file) send it, was refused as text unless its part had a type.
 func TestFormWithANamelessFile(t *testing.T) {
@@ -128,7 +146,7 @@ func TestFormWithANamelessFile(t *testing.T) {
 		"":                                             "is empty",
 		"photo.jpg":                                    "file=@NAME",
 	} {
-		f := newReader(t).read(t.Context(), boundary, strings.NewReader(text("file", content)+end))
+		f := newReader(t).read(t.Context(), typed(boundary), strings.NewReader(text("file", content)+end))
 		err := f.verdict(account.Plan{Name: "pro", Async: true}, nil)
 		if want != "" {
 			if err == nil || !strings.Contains(err.Error(), want) {
@@ -158,7 +176,7 @@ func TestFormWithAFileNameThatBreaksItsHeader(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{`ends\`, `a"; name="async`, `a"; filename="b`} {
 		body := text("async", "true") + strings.Replace(upload("abc"), `"x"`, `"`+name+`"`, 1) + end
-		f := newReader(t).read(t.Context(), boundary, strings.NewReader(body))
+		f := newReader(t).read(t.Context(), typed(boundary), strings.NewReader(body))
 		if f.invalid != nil || f.bytes != 3 || !f.async {
 			t.Errorf("%s: %v, %d bytes", name, f.invalid, f.bytes)
 		}
@@ -171,7 +189,7 @@ func TestFormKeepsTheFile(t *testing.T) {
 	t.Parallel()
 	content := "\r\n--b\r\n--bb--\r\n\x00a=62\n--b-\r\n-"
 	content = strings.ReplaceAll(content, "--b\r\n", "--c\r\n") // anything but the delimiter itself
-	f := newReader(t).read(t.Context(), boundary, strings.NewReader(upload(content)+text("sensitivity", "strict")+end))
+	f := newReader(t).read(t.Context(), typed(boundary), strings.NewReader(upload(content)+text("sensitivity", "strict")+end))
 	defer f.close()
 	if f.invalid != nil || f.sensitivity != inference.Strict {
 		t.Fatalf("refused: %+v", f)
@@ -191,18 +209,18 @@ func TestFormFailures(t *testing.T) {
 	broken := errors.New("broken")
 	r := newReader(t)
 	r.create = func() (*spool.File, error) { return nil, broken }
-	if f := r.read(t.Context(), boundary, strings.NewReader(upload("b")+end)); !errors.Is(f.failed, broken) {
+	if f := r.read(t.Context(), typed(boundary), strings.NewReader(upload("b")+end)); !errors.Is(f.failed, broken) {
 		t.Errorf("a spool that can't be written to: %+v", f)
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(broken)
-	f := newReader(t).read(ctx, boundary, strings.NewReader(upload("b")+end))
+	f := newReader(t).read(ctx, typed(boundary), strings.NewReader(upload("b")+end))
 	defer f.close()
 	if !errors.Is(f.failed, broken) {
 		t.Errorf("a server that stops: %+v", f)
 	}
 	for err, want := range map[error]string{errBodySlow: "too slow", os.ErrClosed: "malformed"} {
-		f := newReader(t).read(t.Context(), boundary, io.MultiReader(strings.NewReader(upload("b")), failingReader{err}))
+		f := newReader(t).read(t.Context(), typed(boundary), io.MultiReader(strings.NewReader(upload("b")), failingReader{err}))
 		f.close()
 		if f.invalid == nil || !strings.Contains(f.invalid.Error(), want) {
 			t.Errorf("%v: %v", err, f.invalid)
@@ -240,9 +258,9 @@ func FuzzForm(f *testing.F) {
 		if keep {
 			r.create = s.Create
 		}
-		got := r.read(t.Context(), contentType, inPieces(bytes.NewReader(body)))
+		got := r.read(t.Context(), typed(contentType), inPieces(bytes.NewReader(body)))
 		checkForm(t, got, keep)
-		again := (&formReader{fileBytes: 1000}).read(t.Context(), contentType, bytes.NewReader(body))
+		again := (&formReader{fileBytes: 1000}).read(t.Context(), typed(contentType), bytes.NewReader(body))
 		if got.async != again.async || got.kind != again.kind || got.bytes != again.bytes || (got.invalid == nil) != (again.invalid == nil) {
 			t.Errorf("read in small pieces %+v, at once %+v", got, again)
 		}

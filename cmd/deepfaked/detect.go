@@ -24,7 +24,7 @@ type detectCommand struct {
 	priorFlag
 	JSON        bool     `name:"json" env:"DEEPFAKED_JSON" help:"Print a line of JSON for each file (default: a table)."`
 	Sensitivity string   `env:"DEEPFAKED_SENSITIVITY" default:"balanced" enum:"strict,balanced,sensitive" placeholder:"LEVEL" help:"strict (fewer false positives), balanced or sensitive (fewer false negatives) (default: balanced)."`
-	Files       []string `arg:"" name:"file" help:"Images, sounds and videos."`
+	Files       []string `arg:"" name:"file" help:"Images, sounds and videos, by their names: no folders, no pipes."`
 }
 
 func (c *detectCommand) run(ctx context.Context, to streams) error {

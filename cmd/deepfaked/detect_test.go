@@ -37,7 +37,7 @@ func TestDetectTable(t *testing.T) { //nolint:paralleltest // one ONNX Runtime i
 	require.Len(t, rows, 6, s.out)
 	for i, words := range [][]string{
 		{"FILE", "VERDICT", "CONFIDENCE", "TYPE", "REMARK"},
-		{good, "image"}, {text, "not of a known"}, {sound, "audio"}, {missing, "no such file"}, {"not a regular file"},
+		{good, "image"}, {text, "not of a known"}, {sound, "audio"}, {missing, "no such file"}, {"a folder: name the files in it"},
 	} {
 		for _, w := range words {
 			assert.Contains(t, rows[i], w)

@@ -105,6 +105,9 @@ func (j *jury) open(ctx context.Context, name string) (inference.Result, error) 
 	if err != nil {
 		return inference.Result{}, err
 	}
+	if info.IsDir() {
+		return inference.Result{}, errFolder
+	}
 	if !info.Mode().IsRegular() { // opening a pipe would wait for who writes to it
 		return inference.Result{}, errNotRegular
 	}
@@ -132,6 +135,8 @@ func failure(name string, err error) judged {
 		out.Error, out.Message = string(fault.Code), fault.Message
 	case errors.Is(err, context.Canceled):
 		out.Error, out.Message = "interrupted", "The judgement was interrupted."
+	case errors.Is(err, errFolder):
+		out.Error, out.Message = "unreadable_file", "This is a folder: name the files in it."
 	case errors.Is(err, errNotRegular):
 		out.Error, out.Message = "unreadable_file", "The file is not a regular file."
 	case errors.As(err, &path):
@@ -141,6 +146,7 @@ func failure(name string, err error) judged {
 }
 
 var (
+	errFolder      = errors.New("a folder")
 	errNotRegular  = errors.New("not a regular file")
 	errInterrupted = errors.New("interrupted")
 )

@@ -38,7 +38,7 @@ type workFlags struct {
 	Deadline    *time.Duration `env:"DEEPFAKED_DEADLINE" placeholder:"TIME" help:"Longest analysis that a client waits for (default: ${deadline})."`
 	Drain       *time.Duration `env:"DEEPFAKED_DRAIN" placeholder:"TIME" help:"How long what still runs may go on when the service is told to stop (default: ${drain})."`
 	Adopt       bool           `name:"adopt-uploads" env:"DEEPFAKED_ADOPT_UPLOADS" help:"Have uploads wait in this place from now on, although those of jobs that wait are in another one, or other processes use that: those jobs fail (default: such a start is refused)."`
-	KeepUploads *bool          `name:"keep-uploads" env:"DEEPFAKED_KEEP_UPLOADS" help:"Keep every analysed upload in the data folder (default: uploads are deleted)."`
+	KeepUploads *bool          `name:"keep-uploads" env:"DEEPFAKED_KEEP_UPLOADS" help:"Keep every upload whose analysis began in the data folder, also where it failed (default: uploads are deleted)."`
 }
 
 func (c *serveFlags) settings() (config.Config, error) {
