@@ -123,7 +123,7 @@ func (c *Client) do(r *http.Request, into any) (time.Duration, error) {
 	defer func() { _ = resp.Body.Close() }()
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
 	if err != nil {
-		return 0, fmt.Errorf("read the answer: %w", err)
+		return 0, &url.Error{Op: "read the answer of", URL: r.URL.Redacted(), Err: err}
 	}
 	wait := retryAfter(resp.Header)
 	if resp.StatusCode/100 != 2 {

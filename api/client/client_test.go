@@ -7,7 +7,9 @@ import (
 	"net/http"
 	"os"
 	"strings"
+	"syscall"
 	"testing"
+	"testing/iotest"
 	"testing/synctest"
 	"time"
 )
@@ -19,7 +21,7 @@ type script struct {
 }
 
 type scripted struct {
-	status int
+	status int    // 0: no answer
 	header string // Retry-After
 	body   string
 }
@@ -30,13 +32,20 @@ func (s *script) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	next := s.answers[min(len(s.calls), len(s.answers)-1)]
 	s.calls = append(s.calls, time.Now())
+	if next.status == 0 {
+		return nil, syscall.ECONNREFUSED
+	}
+	body := io.Reader(strings.NewReader(next.body))
+	if next == cut {
+		body = iotest.ErrReader(io.ErrUnexpectedEOF)
+	}
 	h := http.Header{"X-Request-Id": {"req_1"}}
 	if next.header != "" {
 		h.Set("Retry-After", next.header)
 	}
 	return &http.Response{
 		StatusCode: next.status, Status: http.StatusText(next.status), Header: h,
-		Body: io.NopCloser(strings.NewReader(next.body)), Request: r,
+		Body: io.NopCloser(body), Request: r,
 	}, nil
 }
 
@@ -53,6 +62,7 @@ func newClient(t *testing.T, answers ...scripted) (*Client, *script) {
 var (
 	processing = scripted{200, "", `{"id":"det_1","status":"processing"}`}
 	complete   = scripted{200, "", `{"id":"det_1","status":"complete","verdict":"fake","confidence":0.5}`}
+	cut        = scripted{200, "", `{"id":`}
 	limited    = scripted{429, "30", `{"error":"rate_limited","message":"Too many requests.","retry_after":30}`}
 )
 

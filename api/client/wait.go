@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"net/url"
 	"time"
 )
 
@@ -13,21 +14,31 @@ const (
 	maxWait   = 15 * time.Second
 )
 
+// maxUnanswered bounds the questions in a row that may get no answer: a restart takes
+// less, and an address where nothing is should be told of. With the waits between
+// them they take half a minute.
+const maxUnanswered = 10
+
 // Wait asks for the result of a submission until it is complete or failed, or
 // ctx ends. It waits as long as the service suggests, and longer each time. A
-// rate limit or a failure of the service is waited out; any other refusal is
-// returned as an *Error.
+// rate limit, a failure of the service and its absence for half a minute are waited
+// out; any other refusal is returned as an *Error.
 func (c *Client) Wait(ctx context.Context, id string) (Detection, error) {
+	unanswered := 0
 	for pause := firstWait; ; pause = min(pause*3/2, maxWait) {
 		d, err := c.Result(ctx, id)
 		suggested := d.RetryAfter
 		var refused *Error
+		var lost *url.Error
 		switch {
 		case err == nil && d.Status != Processing:
 			return d, nil
 		case err == nil:
+			unanswered = 0
 		case errors.As(err, &refused) && refused.temporary():
-			suggested = refused.RetryAfter
+			unanswered, suggested = 0, refused.RetryAfter
+		case errors.As(err, &lost) && ctx.Err() == nil && unanswered+1 < maxUnanswered:
+			unanswered++
 		default:
 			return d, err
 		}

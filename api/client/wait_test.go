@@ -1,0 +1,37 @@
+package client
+
+import (
+	"errors"
+	"slices"
+	"syscall"
+	"testing"
+	"testing/synctest"
+)
+
+// TestWaitThroughRestart: Wait gave up when the service was started anew, although
+// the job survives that.
+func TestWaitThroughRestart(t *testing.T) {
+	t.Parallel()
+	away := slices.Repeat([]scripted{{}}, 9)
+	for name, c := range map[string]struct {
+		answers []scripted
+		calls   int
+		err     error
+	}{
+		"comes back":  {append(slices.Clone(away), complete), 10, nil},
+		"goes twice":  {slices.Concat(away, []scripted{processing}, away, []scripted{complete}), 20, nil},
+		"stays away":  {[]scripted{{}}, 10, syscall.ECONNREFUSED},
+		"after a 503": {slices.Concat(away, []scripted{{503, "", ""}, {}, cut, complete}), 13, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				client, script := newClient(t, c.answers...)
+				_, err := client.Wait(t.Context(), "det_1")
+				if !errors.Is(err, c.err) || len(script.calls) != c.calls {
+					t.Errorf("got %v after %d calls", err, len(script.calls))
+				}
+			})
+		})
+	}
+}
