@@ -35,6 +35,10 @@ func (e *Error) Error() string {
 
 // temporary says that the same call may succeed later.
 func (e *Error) temporary() bool {
+	switch e.Status {
+	case http.StatusNotImplemented, http.StatusHTTPVersionNotSupported:
+		return false
+	}
 	return e.Status == http.StatusTooManyRequests || e.Status >= http.StatusInternalServerError
 }
 

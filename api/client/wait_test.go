@@ -1,11 +1,13 @@
 package client
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"syscall"
 	"testing"
 	"testing/synctest"
+	"time"
 )
 
 // TestWaitThroughRestart: Wait gave up when the service was started anew, although
@@ -32,6 +34,24 @@ func TestWaitThroughRestart(t *testing.T) {
 					t.Errorf("got %v after %d calls", err, len(script.calls))
 				}
 			})
+		})
+	}
+}
+
+// TestWaitIsNotForever: Wait asked until ctx ended where the answer was 501 or 505,
+// which stay.
+func TestWaitIsNotForever(t *testing.T) {
+	t.Parallel()
+	for _, status := range []int{501, 505} {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+			defer cancel()
+			client, script := newClient(t, scripted{status, "", ""})
+			_, err := client.Wait(ctx, "det_1")
+			var refused *Error
+			if !errors.As(err, &refused) || refused.Status != status || len(script.calls) != 1 {
+				t.Errorf("got %v after %d calls", err, len(script.calls))
+			}
 		})
 	}
 }
