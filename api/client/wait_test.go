@@ -55,3 +55,19 @@ func TestWaitIsNotForever(t *testing.T) {
 		})
 	}
 }
+
+// TestWaitTakesNoOtherAnswer: whatever JSON came with 200, such as a proxy's, passed
+// for a finished detection without a verdict.
+func TestWaitTakesNoOtherAnswer(t *testing.T) {
+	t.Parallel()
+	for _, body := range []string{`{}`, `null`, `{"id":"det_1","status":"queued"}`} {
+		client, script := newClient(t, scripted{200, "", body})
+		if d, err := client.Wait(t.Context(), "det_1"); err == nil || len(script.calls) != 1 {
+			t.Errorf("%s: got %+v after %d calls", body, d, len(script.calls))
+		}
+	}
+	client, _ := newClient(t, scripted{200, "", `{"id":"det_1","status":"failed","error":"x"}`})
+	if d, err := client.Wait(t.Context(), "det_1"); err != nil || d.Error != "x" {
+		t.Errorf("got %+v, %v", d, err)
+	}
+}
