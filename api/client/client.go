@@ -36,7 +36,7 @@ func New(opts Options) (*Client, error) {
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
 		return nil, fmt.Errorf("the base URL %q must begin with http:// or https:// and name a host", opts.BaseURL)
 	}
-	if u.RawQuery != "" || u.Fragment != "" {
+	if strings.ContainsAny(opts.BaseURL, "?#") {
 		return nil, fmt.Errorf("the base URL %q must end with its host or a path: what follows ? or # would hide the paths of the interface", opts.BaseURL)
 	}
 	if opts.Key == "" {

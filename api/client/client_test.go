@@ -200,3 +200,14 @@ func TestNew(t *testing.T) {
 		}
 	}
 }
+
+// TestNewRefusesBareMarks: with http://x? all calls went to the path /, with what was
+// to be called as the query, and with http://x# it was not sent at all.
+func TestNewRefusesBareMarks(t *testing.T) {
+	t.Parallel()
+	for _, base := range []string{"http://x?", "http://x/?", "http://x#", "http://x/a#", "http://x?#"} {
+		if _, err := New(Options{BaseURL: base, Key: "k"}); err == nil {
+			t.Errorf("%s was accepted", base)
+		}
+	}
+}
