@@ -211,3 +211,36 @@ func TestNewRefusesBareMarks(t *testing.T) {
 		}
 	}
 }
+
+// TestRetryAfter: a date was taken for no wait at all, and a huge number for a wait
+// of less than nothing.
+func TestRetryAfter(t *testing.T) {
+	t.Parallel()
+	limited := func(seconds string) string {
+		return `{"error":"rate_limited","message":"x","retry_after":` + seconds + `}`
+	}
+	synctest.Test(t, func(t *testing.T) { // the clock stands still
+		for name, c := range map[string]struct {
+			answer scripted
+			want   time.Duration
+		}{
+			"seconds":              {scripted{503, "5", ""}, 5 * time.Second},
+			"a date":               {scripted{503, time.Now().Add(time.Minute).UTC().Format(http.TimeFormat), ""}, time.Minute},
+			"a date that is past":  {scripted{503, "Sun, 06 Nov 1994 08:49:37 GMT", ""}, 0},
+			"a date that is far":   {scripted{503, "Sun, 06 Nov 2894 08:49:37 GMT", ""}, 24 * time.Hour},
+			"huge":                 {scripted{503, "9223372036854775807", ""}, 24 * time.Hour},
+			"huger":                {scripted{503, "99999999999999999999", ""}, 24 * time.Hour},
+			"negative":             {scripted{503, "-5", ""}, 0},
+			"nonsense":             {scripted{503, "soon", ""}, 0},
+			"huge in the body":     {scripted{429, "", limited("9223372036854775807")}, 24 * time.Hour},
+			"negative in the body": {scripted{429, "7", limited("-1")}, 7 * time.Second},
+		} {
+			client, _ := newClient(t, c.answer)
+			_, err := client.Usage(t.Context())
+			var refused *Error
+			if !errors.As(err, &refused) || refused.RetryAfter != c.want {
+				t.Errorf("%s: got %#v", name, err)
+			}
+		}
+	})
+}
