@@ -16,6 +16,10 @@ import (
 // maxAnswer bounds what is read of an answer.
 const maxAnswer = 16 << 20
 
+// maxRetryAfter bounds the wait that is taken from an answer. The service suggests no
+// more than a day, until a plan's daily limit begins anew.
+const maxRetryAfter = 24 * time.Hour
+
 // Options says which service is called, and as whom.
 type Options struct {
 	BaseURL string       // such as http://127.0.0.1:8080
@@ -36,7 +40,7 @@ func New(opts Options) (*Client, error) {
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
 		return nil, fmt.Errorf("the base URL %q must begin with http:// or https:// and name a host", opts.BaseURL)
 	}
-	if u.RawQuery != "" || u.Fragment != "" {
+	if strings.ContainsAny(opts.BaseURL, "?#") {
 		return nil, fmt.Errorf("the base URL %q must end with its host or a path: what follows ? or # would hide the paths of the interface", opts.BaseURL)
 	}
 	if opts.Key == "" {
@@ -69,7 +73,8 @@ type Detection struct {
 	CreatedAt   time.Time `json:"created_at"`
 	CompletedAt time.Time `json:"completed_at"`
 
-	// RetryAfter is when the service suggests to ask again; 0 when it doesn't.
+	// RetryAfter is when the service suggests to ask again, a day at most; 0 when it
+	// doesn't.
 	RetryAfter time.Duration `json:"-"`
 }
 
@@ -123,7 +128,7 @@ func (c *Client) do(r *http.Request, into any) (time.Duration, error) {
 	defer func() { _ = resp.Body.Close() }()
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
 	if err != nil {
-		return 0, fmt.Errorf("read the answer: %w", err)
+		return 0, &url.Error{Op: "read the answer of", URL: r.URL.Redacted(), Err: err}
 	}
 	wait := retryAfter(resp.Header)
 	if resp.StatusCode/100 != 2 {
@@ -135,10 +140,17 @@ func (c *Client) do(r *http.Request, into any) (time.Duration, error) {
 	return wait, nil
 }
 
+// retryAfter understands both forms of the header: seconds, and a date.
 func retryAfter(h http.Header) time.Duration {
-	seconds, err := strconv.Atoi(h.Get("Retry-After"))
-	if err != nil || seconds < 0 {
-		return 0
+	said := h.Get("Retry-After")
+	if at, err := http.ParseTime(said); err == nil {
+		return min(max(time.Until(at), 0), maxRetryAfter)
 	}
-	return time.Duration(seconds) * time.Second
+	seconds, _ := strconv.ParseUint(said, 10, 64) // 0 for what is no number, and the largest for one that is larger
+	return waitOf(seconds)
+}
+
+// waitOf is so many seconds, bounded before they can overflow.
+func waitOf(seconds uint64) time.Duration {
+	return time.Duration(min(seconds, uint64(maxRetryAfter/time.Second))) * time.Second
 }

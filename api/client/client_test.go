@@ -7,7 +7,9 @@ import (
 	"net/http"
 	"os"
 	"strings"
+	"syscall"
 	"testing"
+	"testing/iotest"
 	"testing/synctest"
 	"time"
 )
@@ -19,7 +21,7 @@ type script struct {
 }
 
 type scripted struct {
-	status int
+	status int    // 0: no answer
 	header string // Retry-After
 	body   string
 }
@@ -30,13 +32,20 @@ func (s *script) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	next := s.answers[min(len(s.calls), len(s.answers)-1)]
 	s.calls = append(s.calls, time.Now())
+	if next.status == 0 {
+		return nil, syscall.ECONNREFUSED
+	}
+	body := io.Reader(strings.NewReader(next.body))
+	if next == cut {
+		body = iotest.ErrReader(io.ErrUnexpectedEOF)
+	}
 	h := http.Header{"X-Request-Id": {"req_1"}}
 	if next.header != "" {
 		h.Set("Retry-After", next.header)
 	}
 	return &http.Response{
 		StatusCode: next.status, Status: http.StatusText(next.status), Header: h,
-		Body: io.NopCloser(strings.NewReader(next.body)), Request: r,
+		Body: io.NopCloser(body), Request: r,
 	}, nil
 }
 
@@ -53,6 +62,7 @@ func newClient(t *testing.T, answers ...scripted) (*Client, *script) {
 var (
 	processing = scripted{200, "", `{"id":"det_1","status":"processing"}`}
 	complete   = scripted{200, "", `{"id":"det_1","status":"complete","verdict":"fake","confidence":0.5}`}
+	cut        = scripted{200, "", `{"id":`}
 	limited    = scripted{429, "30", `{"error":"rate_limited","message":"Too many requests.","retry_after":30}`}
 )
 
@@ -189,4 +199,48 @@ func TestNew(t *testing.T) {
 			t.Errorf("%+v was accepted", opts)
 		}
 	}
+}
+
+// TestNewRefusesBareMarks: with http://x? all calls went to the path /, with what was
+// to be called as the query, and with http://x# it was not sent at all.
+func TestNewRefusesBareMarks(t *testing.T) {
+	t.Parallel()
+	for _, base := range []string{"http://x?", "http://x/?", "http://x#", "http://x/a#", "http://x?#"} {
+		if _, err := New(Options{BaseURL: base, Key: "k"}); err == nil {
+			t.Errorf("%s was accepted", base)
+		}
+	}
+}
+
+// TestRetryAfter: a date was taken for no wait at all, and a huge number for a wait
+// of less than nothing.
+func TestRetryAfter(t *testing.T) {
+	t.Parallel()
+	limited := func(seconds string) string {
+		return `{"error":"rate_limited","message":"x","retry_after":` + seconds + `}`
+	}
+	synctest.Test(t, func(t *testing.T) { // the clock stands still
+		for name, c := range map[string]struct {
+			answer scripted
+			want   time.Duration
+		}{
+			"seconds":              {scripted{503, "5", ""}, 5 * time.Second},
+			"a date":               {scripted{503, time.Now().Add(time.Minute).UTC().Format(http.TimeFormat), ""}, time.Minute},
+			"a date that is past":  {scripted{503, "Sun, 06 Nov 1994 08:49:37 GMT", ""}, 0},
+			"a date that is far":   {scripted{503, "Sun, 06 Nov 2894 08:49:37 GMT", ""}, 24 * time.Hour},
+			"huge":                 {scripted{503, "9223372036854775807", ""}, 24 * time.Hour},
+			"huger":                {scripted{503, "99999999999999999999", ""}, 24 * time.Hour},
+			"negative":             {scripted{503, "-5", ""}, 0},
+			"nonsense":             {scripted{503, "soon", ""}, 0},
+			"huge in the body":     {scripted{429, "", limited("9223372036854775807")}, 24 * time.Hour},
+			"negative in the body": {scripted{429, "7", limited("-1")}, 7 * time.Second},
+		} {
+			client, _ := newClient(t, c.answer)
+			_, err := client.Usage(t.Context())
+			var refused *Error
+			if !errors.As(err, &refused) || refused.RetryAfter != c.want {
+				t.Errorf("%s: got %#v", name, err)
+			}
+		}
+	})
 }

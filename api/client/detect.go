@@ -24,13 +24,16 @@ type DetectOptions struct {
 
 // Detect uploads the media in r and waits for the verdict. name is the file's
 // name; it changes nothing. The upload is streamed: r is read once and not
-// held in memory. A refusal is an *Error.
+// held in memory. A refusal is an *Error, and may come before all of r has been
+// read. Another goroutine reads r, until Detect returns: it waits for a Read that
+// is under way, so one that never returns holds it up until ctx ends, and only
+// then may still be reading. r is not closed.
 func (c *Client) Detect(ctx context.Context, name string, r io.Reader, opts DetectOptions) (Detection, error) {
 	return c.submit(ctx, name, r, opts, false)
 }
 
 // Submit uploads the media in r and returns without a verdict: Wait for it, or
-// ask for the Result. A refusal is an *Error.
+// ask for the Result. Errors, and how r is read, are those of Detect.
 func (c *Client) Submit(ctx context.Context, name string, r io.Reader, opts DetectOptions) (Detection, error) {
 	return c.submit(ctx, name, r, opts, true)
 }
@@ -41,7 +44,9 @@ func (c *Client) submit(ctx context.Context, name string, r io.Reader, opts Dete
 	if err != nil {
 		return d, fmt.Errorf("make the form: %w", err)
 	}
-	body := io.MultiReader(bytes.NewReader(head), r, bytes.NewReader(tail))
+	file := lend(r)
+	defer file.takeBack(ctx)
+	body := io.MultiReader(bytes.NewReader(head), file, bytes.NewReader(tail))
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.base+"/v1/detect", body)
 	if err != nil {
 		return d, fmt.Errorf("make the request: %w", err)

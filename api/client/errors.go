@@ -13,7 +13,7 @@ type Error struct {
 	Status     int           // of HTTP
 	Code       string        // such as rate_limited; empty when the answer was not the service's
 	Message    string        // a sentence for people
-	RetryAfter time.Duration // only with rate_limited
+	RetryAfter time.Duration // a day at most; 0 when nothing is suggested
 	RequestID  string        // to name the request to the operator
 }
 
@@ -35,6 +35,10 @@ func (e *Error) Error() string {
 
 // temporary says that the same call may succeed later.
 func (e *Error) temporary() bool {
+	switch e.Status {
+	case http.StatusNotImplemented, http.StatusHTTPVersionNotSupported:
+		return false
+	}
 	return e.Status == http.StatusTooManyRequests || e.Status >= http.StatusInternalServerError
 }
 
@@ -53,7 +57,7 @@ func newError(resp *http.Response, body []byte, wait time.Duration) error {
 	}
 	e.Code, e.Message = said.Error, said.Message
 	if said.RetryAfter > 0 {
-		e.RetryAfter = time.Duration(said.RetryAfter) * time.Second
+		e.RetryAfter = waitOf(uint64(said.RetryAfter))
 	}
 	return e
 }
