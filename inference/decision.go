@@ -19,8 +19,8 @@ type Decision struct {
 func decisions(whole claim, e evidence) map[Sensitivity]Decision {
 	out := map[Sensitivity]Decision{}
 	for s, threshold := range e.thresholds {
-		verdict, _ := whole.decide(e.logOdds, threshold)
-		out[s] = Decision{Threshold: whole.probability(threshold), Verdict: verdict}
+		d := whole.decide(e.logOdds, e.told, threshold)
+		out[s] = Decision{Threshold: d.threshold, Verdict: d.verdict}
 	}
 	return out
 }

@@ -149,11 +149,10 @@ func (d *Detector) conclude(req Request, media *preprocess.Media, findings []fin
 	report.Fusion = d.fused(media.Kind, findings, req.Sensitivity)
 	e := fuse(d.weigh(media.Kind, findings))
 	whole := claim{low: e.low, high: e.high, prior: logit(d.opts.Prior)}
-	verdict, confidence := whole.decide(e.logOdds, e.thresholds[req.Sensitivity])
-	report.LogOdds, report.ProbabilityFake = e.logOdds, whole.probability(e.logOdds)
-	report.Threshold = whole.probability(e.thresholds[req.Sensitivity])
+	told := whole.decide(e.logOdds, e.told, e.thresholds[req.Sensitivity])
+	report.LogOdds, report.ProbabilityFake, report.Threshold = e.logOdds, whole.probability(e.told), told.threshold
 	return Result{
-		Verdict: verdict, Confidence: confidence, Kind: media.Kind, Report: report, Decisions: decisions(whole, e),
+		Verdict: told.verdict, Confidence: told.confidence, Kind: media.Kind, Report: report, Decisions: decisions(whole, e),
 	}, nil
 }
 

@@ -8,13 +8,11 @@ import (
 // evidence is what speaks for one way of being fake: a task, or several that
 // look at the same thing. All is in log-odds at equal priors.
 type evidence struct {
-	logOdds    float64
+	logOdds    float64 // which decide
+	told       float64 // as much of them as validation supports
 	thresholds map[Sensitivity]float64
-	low, high  float64 // what validation supports
+	low, high  float64 // what it supports
 }
-
-// supported is as much of the log-odds as validation supports.
-func (e evidence) supported() float64 { return min(max(e.logOdds, e.low), e.high) }
 
 // weigh turns findings into evidence. What the fusion was fitted for is one
 // piece of evidence, the rest is one each. Lines are those of files of the kind.
@@ -36,7 +34,7 @@ func (d *Detector) weigh(kind preprocess.Kind, findings []finding) []evidence {
 
 // single is the evidence of one task.
 func (d *Detector) single(kind preprocess.Kind, f finding) evidence {
-	e := evidence{logOdds: f.logOdds, low: f.claim.low, high: f.claim.high, thresholds: map[Sensitivity]float64{}}
+	e := evidence{logOdds: f.logOdds, told: f.told, low: f.claim.low, high: f.claim.high, thresholds: map[Sensitivity]float64{}}
 	for _, s := range Sensitivities() {
 		e.thresholds[s] = taskThreshold(d.judges[f.task], kind, s)
 	}
@@ -45,12 +43,14 @@ func (d *Detector) single(kind preprocess.Kind, f finding) evidence {
 
 // together is the evidence of those of the fused tasks that had something to judge.
 func (d *Detector) together(kind preprocess.Kind, findings []finding) evidence {
-	said := make([]float64, len(findings))
+	each := make([]float64, len(findings))
 	for i, f := range findings {
-		said[i] = f.logOdds
+		each[i] = f.logOdds
 	}
 	c := d.fusion.Calibration(len(findings))
-	e := evidence{logOdds: calibrated(c, anyOf(said)), low: c.Limits[0], high: c.Limits[1], thresholds: map[Sensitivity]float64{}}
+	limits := claim{low: c.Limits[0], high: c.Limits[1]}
+	e := evidence{logOdds: calibrated(c, anyOf(each)), low: limits.low, high: limits.high, thresholds: map[Sensitivity]float64{}}
+	e.told = limits.bound(e.logOdds)
 	points := d.fusion.PointsOf(string(kind))
 	for _, s := range Sensitivities() {
 		e.thresholds[s] = logit(points[string(s)].Threshold)
@@ -92,17 +92,12 @@ func fuse(all []evidence) evidence {
 	}
 	out := evidence{
 		logOdds: pool(func(e evidence) float64 { return e.logOdds }),
+		told:    pool(func(e evidence) float64 { return e.told }),
 		low:     pool(func(e evidence) float64 { return e.low }), high: pool(func(e evidence) float64 { return e.high }),
 		thresholds: map[Sensitivity]float64{},
 	}
 	for _, s := range Sensitivities() {
 		out.thresholds[s] = pool(func(e evidence) float64 { return e.thresholds[s] })
-	}
-	switch told := pool(evidence.supported); {
-	case told < out.logOdds:
-		out.high = told
-	case told > out.logOdds:
-		out.low = told
 	}
 	return out
 }

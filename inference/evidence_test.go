@@ -196,10 +196,50 @@ func TestNoTaskSpeaksBeyondItsLimitForAnother(t *testing.T) {
 		{-9, -9, math.Log((math.Exp(-2.6) + math.Exp(-3.2)) / 2)},
 		{2, 1, math.Log((math.Exp(2) + math.Exp(1)) / 2)},
 	} {
-		pictures.logOdds, voice.logOdds = c.pictures, c.voice
+		for e, logOdds := range map[*evidence]float64{&pictures: c.pictures, &voice: c.voice} {
+			e.logOdds, e.told = logOdds, claim{low: e.low, high: e.high}.bound(logOdds)
+		}
 		e := fuse([]evidence{pictures, voice})
-		told := logit(claim{low: e.low, high: e.high}.probability(e.logOdds))
+		told := logit(claim{low: e.low, high: e.high}.probability(e.told))
 		assert.InDelta(t, c.want, told, 1e-6, "of %v and %v", c.pictures, c.voice)
 		assert.InDelta(t, anyOf([]float64{c.pictures, c.voice}), e.logOdds, 1e-9, "what decides has no limits")
 	}
+}
+
+// Of a fake film with a plainly genuine voice the threshold was told that its own P(fake) was, whatever the
+// sensitivity: what the voice said beyond its limit bounded the lines, too.
+func TestThresholdsHangOnNoScore(t *testing.T) {
+	t.Parallel()
+	lines := map[Sensitivity]float64{Strict: 2, Balanced: 1, Sensitive: .2}
+	for _, voice := range []float64{-3, -9} {
+		limits := claim{low: -3.2, high: 4.7}
+		whole := fuse([]evidence{
+			{logOdds: 4, told: 3.9, low: -2.6, high: 3.9, thresholds: lines},
+			{logOdds: voice, told: limits.bound(voice), low: limits.low, high: limits.high, thresholds: lines},
+		})
+		for s, d := range decisions(claim{low: whole.low, high: whole.high}, whole) {
+			assert.Equal(t, Fake, d.Verdict)
+			assert.InDelta(t, lines[s], logit(d.Threshold), 1e-9, "%s, the voice at %v", s, voice)
+		}
+	}
+	// It moves where it would contradict the verdict.
+	c := claim{low: -2, high: 2}
+	assert.Equal(t, said{Fake, sigmoid(.5), sigmoid(.5)}, c.decide(1.1, .5, 1))
+	assert.Equal(t, said{Real, 1 - sigmoid(1.5), sigmoid(1.5)}, c.decide(.9, 1.5, 1))
+}
+
+// A weak model beside a strong one of the same task, far beyond what its own validation supports, was
+// told with the certainty that the strong one's does.
+func TestAWeakModelSpeaksForItself(t *testing.T) {
+	t.Parallel()
+	limited := func(low, high float64) models.Card {
+		return models.Card{Calibration: models.Calibration{Limits: &models.Pair{low, high}}}
+	}
+	f := finding{pieces: []piece{{frame: 0}, {frame: 1}}}
+	f.add(limited(-3.2, 4.7), []piece{{frame: 0, logOdds: 1}, {frame: 1, logOdds: -1}}, 2)
+	f.add(limited(-.5, .5), []piece{{frame: 0, logOdds: 8}, {frame: 1, logOdds: 6}}, 2)
+	assert.InDelta(t, .25, f.told, 1e-9)
+	assert.InDelta(t, .75, f.pieces[0].told, 1e-9)
+	assert.InDelta(t, -.25, f.pieces[1].told, 1e-9)
+	assert.InDelta(t, 4.5, f.pieces[0].logOdds, 1e-9)
 }

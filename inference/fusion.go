@@ -17,10 +17,9 @@ func sigmoid(logOdds float64) float64 {
 	return e / (1 + e)
 }
 
-// logit turns a probability into log-odds; 0 and 1 become finite.
+// logit turns a probability into log-odds; 0 and 1 become finite, and no other moves.
 func logit(p float64) float64 {
-	const tiny = 1e-9
-	p = min(max(p, tiny), 1-tiny)
+	p = min(max(p, math.SmallestNonzeroFloat64), 1-0x1p-53)
 	return math.Log(p) - math.Log1p(-p)
 }
 
@@ -59,18 +58,26 @@ type claim struct {
 	prior     float64 // log-odds of fake before anything was seen
 }
 
+// bound is as much of log-odds as validation supports.
+func (c claim) bound(logOdds float64) float64 { return min(max(logOdds, c.low), c.high) }
+
 // probability is what may be told of log-odds at equal priors.
-func (c claim) probability(logOdds float64) float64 {
-	return sigmoid(min(max(logOdds, c.low), c.high) + c.prior)
+func (c claim) probability(logOdds float64) float64 { return sigmoid(c.bound(logOdds) + c.prior) }
+
+// said is what is told of log-odds.
+type said struct {
+	verdict    Verdict
+	confidence float64 // the probability, as far as it may be told, that the verdict is right
+	threshold  float64 // P(fake) from which on the verdict is Fake, as far as it may be told
 }
 
 // decide compares log-odds with a threshold, both at equal priors: the threshold
-// stands for a rate of false positives, which no prior changes. The confidence is
-// the probability, as far as it may be told, that the verdict is right.
-func (c claim) decide(logOdds, threshold float64) (Verdict, float64) {
-	p := c.probability(logOdds)
+// stands for a rate of false positives, which no prior changes. Of the log-odds no more than told
+// may be told, which may lie beyond a threshold that the log-odds do not; that is told with them then.
+func (c claim) decide(logOdds, told, threshold float64) said {
+	p, line := c.probability(told), c.probability(threshold)
 	if logOdds >= threshold {
-		return Fake, p
+		return said{Fake, p, min(line, p)}
 	}
-	return Real, 1 - p
+	return said{Real, 1 - p, max(line, p)}
 }

@@ -34,6 +34,10 @@ func TestLogitInvertsSigmoid(t *testing.T) {
 			t.Errorf("logit(sigmoid(%v)) = %v", x, got)
 		}
 	}
+	// A prior of 1e-12 was told, and 1e-9 was used.
+	if got, want := logit(1e-12), math.Log(1e-12); math.Abs(got-want) > 1e-9 {
+		t.Errorf("logit(1e-12) = %v, want %v", got, want)
+	}
 	for _, p := range []float64{0, 1} {
 		if v := logit(p); math.IsInf(v, 0) || math.IsNaN(v) {
 			t.Errorf("logit(%v) = %v, want a finite number", p, v)
@@ -65,9 +69,9 @@ func TestDecide(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			v, p := c.claim.decide(c.logOdds, c.threshold)
-			if v != c.verdict || math.Abs(p-c.confidence) > 1e-12 {
-				t.Errorf("got %v %v, want %v %v", v, p, c.verdict, c.confidence)
+			got := c.claim.decide(c.logOdds, c.logOdds, c.threshold)
+			if got.verdict != c.verdict || math.Abs(got.confidence-c.confidence) > 1e-12 {
+				t.Errorf("got %+v, want %v %v", got, c.verdict, c.confidence)
 			}
 		})
 	}

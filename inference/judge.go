@@ -21,6 +21,7 @@ type piece struct {
 	box     image.Rectangle   // of a face, in pixels of the original; of a stretch, in the middle frame
 	track   []image.Rectangle // of a face in each frame that it is cut from, in pixels of these
 	logOdds float64           // calibrated, once judged
+	told    float64           // as much of them as validation supports
 }
 
 // finding is what one task says of the whole file.
@@ -28,15 +29,16 @@ type finding struct {
 	task      models.Task
 	pieces    []piece
 	logOdds   float64
+	told      float64 // as much of them as validation supports
 	threshold float64 // log-odds
 	claim     claim
 }
 
 func (f finding) report() Finding {
-	told := f.claim.probability
-	out := Finding{Task: string(f.task), ProbabilityFake: told(f.logOdds), LogOdds: f.logOdds, Threshold: told(f.threshold)}
+	line := f.claim.decide(f.logOdds, f.told, f.threshold).threshold
+	out := Finding{Task: string(f.task), ProbabilityFake: f.claim.probability(f.told), LogOdds: f.logOdds, Threshold: line}
 	for _, p := range f.pieces {
-		one := Piece{AtSeconds: p.seconds, ProbabilityFake: told(p.logOdds)}
+		one := Piece{AtSeconds: p.seconds, ProbabilityFake: f.claim.probability(p.told)}
 		if !p.box.Empty() {
 			one.Box = []int{p.box.Min.X, p.box.Min.Y, p.box.Dx(), p.box.Dy()}
 		}
@@ -106,15 +108,29 @@ func (d *Detector) judgeTask(ctx context.Context, req Request, media *preprocess
 		if err != nil {
 			return f, err
 		}
+		own := slices.Clone(f.pieces)
 		for i, z := range judged {
-			f.pieces[i].logOdds += calibrated(calibrationOf(c, media, f.pieces[i]), z) / float64(len(cards))
+			own[i].logOdds = calibrated(calibrationOf(c, media, own[i]), z)
 		}
-		low, high := c.Limits()
-		f.claim.low += low / float64(len(cards))
-		f.claim.high += high / float64(len(cards))
+		f.add(c, own, len(cards))
 	}
 	f.logOdds, f.threshold = overTime(f.pieces), taskThreshold(cards, media.Kind, req.Sensitivity)
 	return f, nil
+}
+
+// add takes in what one of n models says of the pieces. No more of it may be told than that model's
+// validation supports: with limits that are averaged apart, a weak one that is sure would speak by those of
+// a strong one.
+func (f *finding) add(c models.Card, own []piece, n int) {
+	var limits claim
+	limits.low, limits.high = c.Limits()
+	for i, p := range own {
+		f.pieces[i].logOdds += p.logOdds / float64(n)
+		f.pieces[i].told += limits.bound(p.logOdds) / float64(n)
+	}
+	f.told += limits.bound(overTime(own)) / float64(n)
+	f.claim.low += limits.low / float64(n)
+	f.claim.high += limits.high / float64(n)
 }
 
 // calibrationOf is a model's calibration for a piece: that of a frame as a whole goes by its size.
