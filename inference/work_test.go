@@ -55,6 +55,30 @@ func TestOverviewCountsAsMuchAsAllTiles(t *testing.T) {
 	}
 }
 
+// TestFramesOfFilmsHaveTheTilesOfMeasurement: lines and calibrations of films were measured by four tiles a frame.
+// Of sixteen frames the service took three of each, in a row across the middle in place of the corners.
+func TestFramesOfFilmsHaveTheTilesOfMeasurement(t *testing.T) {
+	t.Parallel()
+	const side = 8
+	card := models.Card{Input: models.Tensor{Shape: []int64{-1, side, side, 3}}, Preprocessing: models.Preprocessing{Tiles: measuredTiles}}
+	byDefault := preprocess.DefaultLimits().Frames
+	if byDefault*measuredTiles > videoTiles {
+		t.Errorf("%d frames of %d tiles are more than %d", byDefault, measuredTiles, videoTiles)
+	}
+	for _, frames := range []int{1, byDefault, 16, 100} {
+		media, pieces := &preprocess.Media{}, make([]piece, frames)
+		for i := range pieces {
+			media.Frames = append(media.Frames, preprocess.Frame{Width: 3 * side, Height: 2 * side, Pix: make([]byte, 3*6*side*side)})
+			pieces[i].frame = i
+		}
+		r := rowsOf{count: frames}
+		r.tiles(media, card, pieces)
+		if len(r.owner) != frames*measuredTiles {
+			t.Errorf("%d frames have %d tiles", frames, len(r.owner))
+		}
+	}
+}
+
 // TestSurroundFollowsTheCrop: a model that compares a face with what is about it is shown
 // both in one row, the narrow crop first; by its card alone it would have had the face only.
 func TestSurroundFollowsTheCrop(t *testing.T) {

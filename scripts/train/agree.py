@@ -38,7 +38,7 @@ with needs.packages():
 
 MODELS = HERE.parents[1] / "models" / "builtin"
 MOST = 16  # windows that the service takes from a sound
-FILM_TILES = 48  # that it takes from a film
+FILM_TILES, FRAME_TILES = 48, 4  # that it takes from a film, and at least from a frame
 SMALLEST = 80  # pixels of the smallest face that it judges
 # name: ending of the file, longer side or None for its own, options of Pillow
 PICTURES = {
@@ -180,7 +180,7 @@ def compare_films(options):
         if not finding:
             continue
         found = frames_at(item.path, [p["at_seconds"] for p in finding["pieces"]])
-        tiles = max(1, min(model.card["preprocessing"]["tiles"], FILM_TILES // len(found)))
+        tiles = max(1, min(model.card["preprocessing"]["tiles"], max(FRAME_TILES, FILM_TILES // len(found))))
         own = [model.log_odds(*scales(pixels, tiles), side=min(pixels.shape[:2])) for pixels in found]
         single += zip(map(odds, finding["pieces"]), np.clip(own, *model.card["calibration"]["limits"]))
         whole.append((odds(finding), np.mean(own)))
