@@ -212,6 +212,30 @@ func TestAnimationIsSpreadOverItsLength(t *testing.T) {
 	}
 }
 
+// Where a frame that was shown had covered everything and then gave way to what was
+// there before it, that was not known, since it had not been decoded: white showed.
+func TestFramesBeneathOnesThatAreRestored(t *testing.T) {
+	t.Parallel()
+	frames := []apngFrame{{image.Rect(0, 0, 96, 64), [4]byte{255, 0, 0, 255}, 0, 0}}
+	for range 20 {
+		frames = append(frames,
+			apngFrame{image.Rect(0, 0, 96, 64), [4]byte{0, 0, 255, 255}, 2, 0},
+			apngFrame{image.Rect(0, 0, 48, 32), [4]byte{0, 255, 0, 255}, 2, 0})
+	}
+	_, shown, err := decodeTest(t, animatedPNG(t, frames), preprocess.PNG, preprocess.DefaultLimits())
+	if err != nil {
+		t.Fatal(err)
+	}
+	red, green := color.NRGBA{255, 0, 0, 255}, color.NRGBA{0, 255, 0, 255}
+	for _, f := range shown {
+		want := all(0, 0, 255)
+		if i := f.At / (100 * time.Millisecond); i%2 == 0 {
+			want = quadrants{green, red, red, red}
+		}
+		f.expect(t, want, 8)
+	}
+}
+
 func TestAnimationThatIsTooLong(t *testing.T) {
 	t.Parallel()
 	limits := preprocess.DefaultLimits()

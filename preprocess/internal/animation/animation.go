@@ -122,13 +122,13 @@ func (a *Animation) Spread(n int) []Moment {
 }
 
 // KeyFrame is the last frame up to i before which nothing needs to be decoded
-// to show i: it covers the whole animation and hides what was there. What is
-// restored after a frame is hidden while it shows, and not from those after it.
+// to show i: it covers the whole animation and hides what was there. One after
+// which what was there is restored hides it for no longer than it shows.
 func (a *Animation) KeyFrame(i int) int {
 	whole := image.Rect(0, 0, a.Width, a.Height)
 	for k := i; k > 0; k-- {
 		f, before := a.Frames[k], a.Frames[k-1]
-		if f.Rect == whole && (!f.Over || !f.Alpha) && (k == i || f.Disposal != Restore) {
+		if f.Rect == whole && (!f.Over || !f.Alpha) && f.Disposal != Restore {
 			return k
 		}
 		if before.Disposal == Clear && before.Rect == whole {

@@ -173,7 +173,7 @@ func TestKeyFrameThatIsRestored(t *testing.T) {
 	if got := a.KeyFrame(5); got != 1 {
 		t.Errorf("after it: %d", got)
 	}
-	if got := a.KeyFrame(3); got != 3 {
+	if got := a.KeyFrame(3); got != 1 {
 		t.Errorf("itself: %d", got)
 	}
 }
