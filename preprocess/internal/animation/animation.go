@@ -51,8 +51,13 @@ var (
 	ErrTooLarge = errors.New("animation: too many frames or pixels")
 )
 
-// unnamedDelay replaces a delay of zero, as browsers do.
-const unnamedDelay = 100 * time.Millisecond
+// named replaces a delay of zero, as browsers do.
+func named(delay time.Duration) time.Duration {
+	if delay <= 0 {
+		return 100 * time.Millisecond
+	}
+	return delay
+}
 
 // add appends a frame after checking it. All of it is there unless its extent says otherwise.
 func (a *Animation) add(f Frame) error {
@@ -62,9 +67,7 @@ func (a *Animation) add(f Frame) error {
 	if f.Rect.Empty() || !f.Rect.In(image.Rect(0, 0, a.Width, a.Height)) {
 		return ErrDamaged
 	}
-	if f.Delay <= 0 {
-		f.Delay = unnamedDelay
-	}
+	f.Delay = named(f.Delay)
 	a.Frames = append(a.Frames, f)
 	if len(a.Frames) > MaxFrames {
 		return ErrTooLarge

@@ -106,6 +106,27 @@ func TestGIFBeyondItsScreen(t *testing.T) {
 	}
 }
 
+// TestGIFOfUnseenFrames: a file with a later frame outside of its screen, or of no size, was
+// refused as a whole, though all others show the rest of it.
+func TestGIFOfUnseenFrames(t *testing.T) {
+	t.Parallel()
+	whole := threeFrames(t)
+	second := bytes.Index(whole, []byte{0x2c, 2, 0, 1, 0, 4, 0, 2, 0})
+	for name, patch := range map[string]struct{ at, value byte }{"outside": {1, 8}, "of no size": {5, 0}} {
+		data := bytes.Clone(whole)
+		data[second+int(patch.at)] = patch.value
+		a, err := GIF(data)
+		if err != nil || len(a.Frames) != 2 || a.Frames[0].Delay != 150*time.Millisecond || a.Duration() != 350*time.Millisecond {
+			t.Errorf("%s: %+v, %v", name, a, err)
+		}
+	}
+	first := bytes.Clone(whole)
+	first[bytes.Index(first, []byte{0x2c, 0, 0, 0, 0, 8, 0, 6, 0})+5] = 0
+	if _, err := GIF(first); !errors.Is(err, ErrDamaged) {
+		t.Errorf("the first: %v", err)
+	}
+}
+
 // even is an animation of n frames of a second each.
 func even(n int) *Animation {
 	a := &Animation{Width: 2, Height: 2}
@@ -214,12 +235,6 @@ func TestDamage(t *testing.T) {
 	// A RIFF size that ends before its own header does was a slice from 12 to 9.
 	if _, err := WebP([]byte("RIFF\x01\x00\x00\x00WEBP00000000")); !errors.Is(err, ErrDamaged) {
 		t.Errorf("a WebP of 9 bytes by its own account: %v", err)
-	}
-	outside := bytes.Clone(whole)
-	second := bytes.Index(outside, []byte{0x2c, 2, 0, 1, 0, 4, 0, 2, 0})
-	outside[second+1] = 8 // to the right of the screen
-	if _, err := GIF(outside); !errors.Is(err, ErrDamaged) {
-		t.Errorf("a frame of which nothing can be seen: %v", err)
 	}
 }
 

@@ -54,6 +54,7 @@ type gifReader struct {
 	palette []byte // the global one
 	flags   byte   // of the screen: whether there is a palette, and its size
 	control []byte // the graphic control extension of the next frame
+	left    int    // frames of which nothing shows
 	result  Animation
 }
 
@@ -155,7 +156,19 @@ func (r *gifReader) frame() error {
 		f.Disposal = gifDisposal(control[1] >> 2 & 7)
 	}
 	f.still = func() []byte { return gifStill(body, control, flags, palette, w, h) }
+	if len(r.result.Frames) > 0 && f.Rect.Empty() {
+		return r.unseen(f)
+	}
 	return r.result.add(f)
+}
+
+// unseen leaves a frame out of which nothing shows: what was there stays for as long.
+func (r *gifReader) unseen(f Frame) error {
+	if r.left++; r.left > MaxFrames {
+		return ErrTooLarge
+	}
+	r.result.Frames[len(r.result.Frames)-1].Delay += named(f.Delay)
+	return nil
 }
 
 // screen is what is shown, which the first frame enlarges where it does not fit. Later
