@@ -63,6 +63,28 @@ func cutGIF(t testing.TB) []byte {
 	return data
 }
 
+// shortPaletteGIF has two frames whose lower halves are of a colour that neither palette, of
+// all frames or of their own, has.
+func shortPaletteGIF(t testing.TB) []byte {
+	t.Helper()
+	frame := disc(image.Rect(0, 0, 96, 64), 1)
+	for i := range frame.Pix[:len(frame.Pix)/2] {
+		frame.Pix[len(frame.Pix)/2+i] = 3
+	}
+	own := disc(frame.Rect, 1)
+	own.Pix, own.Palette = frame.Pix, color.Palette{color.Black, color.NRGBA{0, 255, 0, 255}, color.Black, color.White}
+	data := byGo(t, func(b *bytes.Buffer) error {
+		return gif.EncodeAll(b, &gif.GIF{
+			Image: []*image.Paletted{frame, own}, Delay: []int{10, 20},
+			Config: image.Config{Width: 96, Height: 64, ColorModel: frame.Palette},
+		})
+	})
+	second := bytes.LastIndex(data, []byte{0x2c, 0, 0, 0, 0, 96, 0, 64, 0}) + 10
+	data = slices.Concat(data[:second-1], []byte{0x80}, data[second:second+6], data[second+12:])
+	data[10] &^= 7
+	return slices.Concat(data[:19], data[25:])
+}
+
 // apngFrame is one frame of an APNG of one colour.
 type apngFrame struct {
 	rect          image.Rectangle
@@ -100,7 +122,7 @@ func animatedPNG(t testing.TB, frames []apngFrame) []byte {
 func TestAnimations(t *testing.T) {
 	t.Parallel()
 	red, green, blue := color.NRGBA{255, 0, 0, 255}, color.NRGBA{0, 255, 0, 255}, color.NRGBA{0, 0, 255, 255}
-	white := color.NRGBA{255, 255, 255, 255}
+	white, black := color.NRGBA{255, 255, 255, 255}, color.NRGBA{0, 0, 0, 255}
 	whole, right := image.Rect(0, 0, 96, 64), image.Rect(48, 0, 96, 64)
 	first, second := quadrants{red, red, red, red}, quadrants{red, green, red, green}
 	ms := time.Millisecond
@@ -127,6 +149,11 @@ func TestAnimations(t *testing.T) {
 		},
 		{
 			"GIF beyond its screen", preprocess.GIF, cutGIF(t), []quadrants{first, second},
+			[]time.Duration{0, 100 * ms}, 300 * ms,
+		},
+		{ // was refused
+			"GIF of short palettes", preprocess.GIF, shortPaletteGIF(t),
+			[]quadrants{{red, red, black, black}, {green, green, black, black}},
 			[]time.Duration{0, 100 * ms}, 300 * ms,
 		},
 		{

@@ -84,6 +84,9 @@ func paletteSize(flags byte) int {
 	return 3 << (flags&7 + 1)
 }
 
+// longestPalette is the length of a palette of 256 colours.
+const longestPalette = 3 * 256
+
 // header reads up to the global palette.
 func (r *gifReader) header() error {
 	head, ok := r.take(13)
@@ -192,11 +195,19 @@ func gifDisposal(n byte) Disposal {
 	return Keep
 }
 
-// gifStill is a GIF file with one picture that fills it.
+// gifStill is a GIF file with one picture that fills it. Its palette, whether of its own
+// or of all frames, is as long as can be: pixels may be beyond a shorter one.
 func gifStill(body, control []byte, flags byte, palette []byte, w, h int) []byte {
+	if own := paletteSize(body[8]); own > 0 {
+		flags, palette, body = body[8], body[9:9+own], slices.Concat(body[:8], []byte{body[8] &^ 0x87}, body[9+own:])
+	}
 	out := []byte("GIF89a")
 	out = binary.LittleEndian.AppendUint16(out, uint16(w)) //nolint:gosec // read from 16 bits
 	out = binary.LittleEndian.AppendUint16(out, uint16(h)) //nolint:gosec // read from 16 bits
+	if len(palette) > 0 {
+		flags |= 7
+		palette = slices.Concat(palette, make([]byte, longestPalette-len(palette)))
+	}
 	out = append(out, flags, 0, 0)
 	out = append(out, palette...)
 	if control != nil {
