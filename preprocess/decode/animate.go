@@ -47,7 +47,11 @@ func decodeAnimation(a *animation.Animation, src Source, out *Arena) (Found, err
 			return Found{}, err
 		}
 	}
-	return Found{Kind: preprocess.Image, Width: a.Width, Height: a.Height, Duration: length}, nil
+	found := Found{Kind: preprocess.Image, Width: a.Width, Height: a.Height, Duration: length}
+	if a.Incomplete {
+		found.Notes = []preprocess.Note{preprocess.Incomplete}
+	}
+	return found, nil
 }
 
 // screen is what an animation shows at one moment.

@@ -263,6 +263,45 @@ func TestFramesBeneathOnesThatAreRestored(t *testing.T) {
 	}
 }
 
+// TestAnimationCutOff: an animation that was cut off between two frames, or had something
+// else there, had a verdict on the frames before, and nothing told that there were others. One
+// that was cut off within what stands behind its frames was refused.
+func TestAnimationCutOff(t *testing.T) {
+	t.Parallel()
+	drawn := animatedGIF(t, 0, 0)
+	ended := bytes.TrimSuffix(drawn, []byte{0x3b})
+	last := bytes.LastIndex(drawn, []byte{0x21, 0xf9})
+	whole := image.Rect(0, 0, 96, 64)
+	apng := animatedPNG(t, []apngFrame{{whole, [4]byte{255, 0, 0, 255}, 0, 0}, {whole, [4]byte{0, 255, 0, 255}, 0, 0}})
+	control, end := bytes.LastIndex(apng, []byte("fcTL"))-4, len(apng)-12
+	webp := testdata(t, "animated-lossy.webp")
+	longer := slices.Concat(webp, []byte("ANMF\x01"))
+	binary.LittleEndian.PutUint32(longer[4:], uint32(len(longer)-8))
+	for name, c := range map[string]struct {
+		format preprocess.Format
+		data   []byte
+		noted  bool
+	}{
+		"GIF":                          {preprocess.GIF, drawn, false},
+		"GIF without a trailer":        {preprocess.GIF, ended, false},
+		"GIF with zeros":               {preprocess.GIF, slices.Concat(ended, make([]byte, 9), []byte{0x3b}), false},
+		"GIF with something else":      {preprocess.GIF, slices.Concat(drawn[:last], []byte("rubbish"), drawn[last:]), true},
+		"GIF with a zero between":      {preprocess.GIF, slices.Concat(drawn[:last], []byte{0}, drawn[last:]), true},
+		"GIF cut off before a frame":   {preprocess.GIF, drawn[:last+3], true},
+		"GIF cut off within a comment": {preprocess.GIF, slices.Concat(ended, []byte("\x21\xfe\x07com")), true},
+		"APNG":                         {preprocess.PNG, apng, false},
+		"APNG without an end":          {preprocess.PNG, apng[:end], true},
+		"APNG of fewer frames":         {preprocess.PNG, slices.Concat(apng[:control], apng[end:]), true},
+		"WebP":                         {preprocess.WebP, webp, false},
+		"WebP cut off within a header": {preprocess.WebP, longer, true},
+	} {
+		found, frames, err := decodeTest(t, c.data, c.format, preprocess.DefaultLimits())
+		if noted := slices.Equal(found.Notes, []preprocess.Note{preprocess.Incomplete}); err != nil || noted != c.noted {
+			t.Errorf("%s: %d frames, notes %q, %v", name, len(frames), found.Notes, err)
+		}
+	}
+}
+
 func TestAnimationThatIsTooLong(t *testing.T) {
 	t.Parallel()
 	limits := preprocess.DefaultLimits()

@@ -12,6 +12,7 @@ import (
 type Animation struct {
 	Width, Height int
 	Frames        []Frame
+	Incomplete    bool // there should be more frames, or something that is none stands behind or between them
 }
 
 // Frame is one picture of an animation, to be put onto those before it.

@@ -1,6 +1,7 @@
 package animation
 
 import (
+	"bytes"
 	"encoding/binary"
 	"image"
 	"slices"
@@ -22,21 +23,28 @@ func GIF(data []byte) (*Animation, error) {
 		var err error
 		switch kind {
 		case 0x21:
-			err = r.extension()
+			ok = r.extension()
 		case 0x2c:
 			err = r.frame()
 		case 0x3b:
 			return r.finish()
 		default:
-			if len(r.result.Frames) > 0 { // rubbish after the last frame is common
-				return r.finish()
-			}
-			err = ErrDamaged
+			ok = false
 		}
 		if err != nil {
 			return nil, err
 		}
+		if !ok { // browsers end there
+			r.result.Incomplete = kind != 0 || !r.ends()
+			return r.finish()
+		}
 	}
+}
+
+// ends says whether nothing but zeros comes before the end, as is common.
+func (r *gifReader) ends() bool {
+	rest := bytes.TrimLeft(r.data[r.at:], "\x00")
+	return len(rest) == 0 || rest[0] == 0x3b
 }
 
 // finish returns the frames if there are any, at a bearable cost.
@@ -118,20 +126,18 @@ func (r *gifReader) blocks() bool {
 	}
 }
 
-// extension remembers a graphic control extension and skips the others.
-func (r *gifReader) extension() error {
+// extension remembers a graphic control extension and skips the others. It is false
+// where one is cut off.
+func (r *gifReader) extension() bool {
 	label, ok := r.byte()
-	if !ok {
-		return ErrDamaged
-	}
 	start := r.at
-	if !r.blocks() {
-		return ErrDamaged
+	if !ok || !r.blocks() {
+		return false
 	}
 	if block := r.data[start:r.at]; label == 0xf9 && len(block) == 6 && block[0] == 4 {
 		r.control = block
 	}
-	return nil
+	return true
 }
 
 // frame takes one picture.

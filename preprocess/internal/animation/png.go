@@ -17,6 +17,7 @@ func PNG(data []byte) (*Animation, error) {
 		return nil, ErrDamaged
 	}
 	w := &pngWalker{}
+	w.result.Incomplete = true // until it has its end
 	for rest := data[len(pngMagic):]; len(rest) > 0; {
 		if len(rest) < 12 {
 			return nil, ErrDamaged
@@ -28,6 +29,7 @@ func PNG(data []byte) (*Animation, error) {
 		kind, body := string(rest[4:8]), rest[8:8+length]
 		rest = rest[12+length:]
 		if kind == "IEND" {
+			w.result.Incomplete = false
 			break
 		}
 		if kind == "IDAT" && !w.animated {
@@ -43,6 +45,7 @@ func PNG(data []byte) (*Animation, error) {
 	if err := w.finish(); err != nil {
 		return nil, err
 	}
+	w.result.Incomplete = w.result.Incomplete || len(w.result.Frames) < w.frames
 	return &w.result, w.result.check()
 }
 
@@ -50,6 +53,7 @@ func PNG(data []byte) (*Animation, error) {
 type pngWalker struct {
 	result   Animation
 	animated bool
+	frames   int // as many as there should be
 	header   []byte
 	shared   [][2]string // chunks before the pixels that each picture needs, type and body
 	control  []byte      // the frame that is being collected
@@ -68,6 +72,9 @@ func (w *pngWalker) chunk(kind string, body []byte) error {
 		w.result.Height = int(binary.BigEndian.Uint32(body[4:]) & 0x7fffffff)
 	case "acTL":
 		w.animated = true
+		if len(body) >= 4 {
+			w.frames = int(binary.BigEndian.Uint32(body))
+		}
 	case "PLTE", "tRNS", "gAMA", "sBIT":
 		if len(w.shared) < 16 {
 			w.shared = append(w.shared, [2]string{kind, string(body)})
