@@ -238,6 +238,40 @@ func TestDamage(t *testing.T) {
 	}
 }
 
+// TestSharedChunksAreShort: a palette of megabytes was copied for each of thousands of frames, with a
+// checksum.
+func TestSharedChunksAreShort(t *testing.T) {
+	t.Parallel()
+	longest := map[string]int{"PLTE": 768, "tRNS": 256, "gAMA": 4, "sBIT": 4}
+	for kind, n := range longest {
+		for length, kept := range map[int]bool{n: true, n + 1: false} {
+			seed := smallPNG(1, 2)
+			at := bytes.Index(seed, []byte("acTL")) - 4
+			a, err := PNG(slices.Concat(seed[:at], appendChunk(nil, kind, make([]byte, length)), seed[at:]))
+			if err != nil || bytes.Contains(a.Frames[1].Still(), []byte(kind)) != kept {
+				t.Errorf("%s of %d bytes: %v", kind, length, err)
+			}
+		}
+	}
+}
+
+// smallPNG is an animation of one pixel and so many frames, and says how many there are.
+func smallPNG(said byte, frames int) []byte {
+	control := make([]byte, 26)
+	control[7], control[11], control[23] = 1, 1, 10
+	data := appendChunk([]byte(pngMagic), "IHDR", []byte{0, 0, 0, 1, 0, 0, 0, 1, 8, 0, 0, 0, 0})
+	data = appendChunk(data, "acTL", []byte{0, 0, 0, said, 0, 0, 0, 0})
+	if frames > 0 {
+		data = appendChunk(data, "fcTL", control)
+	}
+	data = appendChunk(data, "IDAT", []byte{1, 2, 3})
+	for range frames - 1 {
+		data = appendChunk(data, "fcTL", control)
+		data = appendChunk(data, "fdAT", []byte{0, 0, 0, 0, 1, 2, 3})
+	}
+	return appendChunk(data, "IEND", nil)
+}
+
 // fuzzFrames holds what every file that is taken apart promises.
 func fuzzFrames(t *testing.T, a *Animation, err error) {
 	t.Helper()
@@ -273,16 +307,7 @@ func FuzzGIF(f *testing.F) {
 }
 
 func FuzzPNG(f *testing.F) {
-	control := make([]byte, 26)
-	control[7], control[11], control[23] = 1, 1, 10
-	header := []byte{0, 0, 0, 1, 0, 0, 0, 1, 8, 0, 0, 0, 0}
-	seed := appendChunk([]byte(pngMagic), "IHDR", header)
-	seed = appendChunk(seed, "acTL", make([]byte, 8))
-	seed = appendChunk(seed, "fcTL", control)
-	seed = appendChunk(seed, "IDAT", []byte{1, 2, 3})
-	seed = appendChunk(seed, "fcTL", control)
-	seed = appendChunk(seed, "fdAT", []byte{0, 0, 0, 0, 1, 2, 3})
-	seed = appendChunk(seed, "IEND", nil)
+	seed := smallPNG(2, 2)
 	if a, err := PNG(seed); err != nil || len(a.Frames) != 2 {
 		f.Fatal("the seed is no animation", err)
 	}

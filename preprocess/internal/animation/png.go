@@ -60,6 +60,9 @@ type pngWalker struct {
 	pixels   [][]byte
 }
 
+// longestShared bounds what is copied for each frame, by what these chunks may be.
+var longestShared = map[string]int{"PLTE": 3 * 256, "tRNS": 256, "gAMA": 4, "sBIT": 4}
+
 // chunk takes one chunk in.
 func (w *pngWalker) chunk(kind string, body []byte) error {
 	switch kind {
@@ -76,7 +79,7 @@ func (w *pngWalker) chunk(kind string, body []byte) error {
 			w.frames = int(binary.BigEndian.Uint32(body))
 		}
 	case "PLTE", "tRNS", "gAMA", "sBIT":
-		if len(w.shared) < 16 {
+		if len(w.shared) < 16 && len(body) <= longestShared[kind] {
 			w.shared = append(w.shared, [2]string{kind, string(body)})
 		}
 	case "fcTL":
