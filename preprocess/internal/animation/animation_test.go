@@ -208,6 +208,12 @@ func TestStillsAreNotAnimated(t *testing.T) {
 	if a, err := PNG(b.Bytes()); a != nil || err != nil {
 		t.Errorf("PNG: %v, %v", a, err)
 	}
+	// These were refused as damaged, or animated, and are shown as still pictures by browsers.
+	for name, data := range map[string][]byte{"none said": smallPNG(0, 0), "none there": smallPNG(2, 0), "none said, some there": smallPNG(0, 2)} {
+		if a, err := PNG(data); a != nil || err != nil {
+			t.Errorf("PNG of no frames, %s: %v, %v", name, a, err)
+		}
+	}
 	still := []byte("RIFF\x0c\x00\x00\x00WEBPVP8L\x00\x00\x00\x00")
 	if a, err := WebP(still); a != nil || err != nil {
 		t.Errorf("WebP: %v, %v", a, err)

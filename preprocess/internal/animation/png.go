@@ -11,7 +11,7 @@ import (
 const pngMagic = "\x89PNG\r\n\x1a\n"
 
 // PNG takes an animated PNG file apart. It returns nil for one that is not
-// animated.
+// animated, or says that it is but has no frames.
 func PNG(data []byte) (*Animation, error) {
 	if len(data) < len(pngMagic) || string(data[:len(pngMagic)]) != pngMagic {
 		return nil, ErrDamaged
@@ -45,6 +45,9 @@ func PNG(data []byte) (*Animation, error) {
 	if err := w.finish(); err != nil {
 		return nil, err
 	}
+	if len(w.result.Frames) == 0 && !w.later {
+		return nil, nil //nolint:nilnil // only a picture for those who cannot animate
+	}
 	w.result.Incomplete = w.result.Incomplete || len(w.result.Frames) < w.frames
 	return &w.result, w.result.check()
 }
@@ -53,7 +56,8 @@ func PNG(data []byte) (*Animation, error) {
 type pngWalker struct {
 	result   Animation
 	animated bool
-	frames   int // as many as there should be
+	frames   int  // as many as there should be
+	later    bool // there are pixels of a frame behind the first
 	header   []byte
 	shared   [][2]string // chunks before the pixels that each picture needs, type and body
 	control  []byte      // the frame that is being collected
@@ -74,10 +78,10 @@ func (w *pngWalker) chunk(kind string, body []byte) error {
 		w.result.Width = int(binary.BigEndian.Uint32(body) & 0x7fffffff)
 		w.result.Height = int(binary.BigEndian.Uint32(body[4:]) & 0x7fffffff)
 	case "acTL":
-		w.animated = true
 		if len(body) >= 4 {
 			w.frames = int(binary.BigEndian.Uint32(body))
 		}
+		w.animated = w.frames > 0
 	case "PLTE", "tRNS", "gAMA", "sBIT":
 		if len(w.shared) < 16 && len(body) <= longestShared[kind] {
 			w.shared = append(w.shared, [2]string{kind, string(body)})
@@ -98,6 +102,7 @@ func (w *pngWalker) chunk(kind string, body []byte) error {
 		if len(body) < 4 {
 			return ErrDamaged
 		}
+		w.later = true
 		w.pixels = append(w.pixels, body[4:])
 	}
 	return nil
