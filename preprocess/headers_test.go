@@ -95,6 +95,24 @@ func TestStrayBytesInAJPEG(t *testing.T) {
 	}
 }
 
+// TestPaddingInAJPEG: more than ten thousand bytes between two segments were too many, as if each
+// were a segment.
+func TestPaddingInAJPEG(t *testing.T) {
+	t.Parallel()
+	frame := "\xff\xc2\x00\x0b\x08\x00\x1e\x00\x28\x01\x01\x11\x00"
+	for _, padding := range []string{"\xff", "\x00"} {
+		for n := range 1100 {
+			data := "\xff\xd8\xff\xe0\x00\x04JF" + strings.Repeat(padding, 20_000+n) + frame
+			if got, err := jpegDimensions(strings.NewReader(data), int64(len(data))); err != nil || got != (dimensions{w: 40, h: 30}) {
+				t.Fatalf("%d times %q: %+v, %v", 20_000+n, padding, got, err)
+			}
+		}
+	}
+	if _, err := jpegDimensions(strings.NewReader("\xff\xd8"+strings.Repeat("\xff", 512)), 514); !errors.Is(err, errHeader) {
+		t.Errorf("nothing but padding: %v", err)
+	}
+}
+
 // TestHeadersCutOff: no beginning of a bomb passes.
 func TestHeadersCutOff(t *testing.T) {
 	t.Parallel()
