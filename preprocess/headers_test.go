@@ -127,13 +127,14 @@ func TestHeadersCutOff(t *testing.T) {
 }
 
 // TestLongTags: FLAC and AAC files behind a tag with a cover were taken for MP3,
-// since only the first 4 KiB were looked at, and refused as damaged.
+// since only the first 4 KiB were looked at, and refused as damaged. So were OGG files
+// behind any tag.
 func TestLongTags(t *testing.T) {
 	t.Parallel()
 	tag := "ID3\x04\x00\x00\x00\x03\x00\x00" + strings.Repeat("\x00", 3<<14)
 	aac := strings.Repeat("\xff\xf1\x50\x80\x02\x1f\xfc"+strings.Repeat("\x00", 9), 2)
 	for content, want := range map[string]Format{
-		"fLaC\x00\x00\x00\x22": FLAC, aac: AAC, "\xff\xfb\x90\x00": MP3, "": MP3,
+		"fLaC\x00\x00\x00\x22": FLAC, "OggS\x00\x02": OGG, aac: AAC, "\xff\xfb\x90\x00": MP3, "": MP3,
 	} {
 		file := tag + content
 		if got, err := inspect(strings.NewReader(file), int64(len(file)), "", DefaultLimits()); got != want || err != nil {
