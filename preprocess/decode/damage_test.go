@@ -199,16 +199,19 @@ func TestOddJPEG(t *testing.T) {
 }
 
 // TestDamagedAVIFIsAnError: the library calls it a success and leaves the
-// picture as it was.
+// picture as it was. Of one with transparency, what had been in the memory before
+// was judged.
 func TestDamagedAVIFIsAnError(t *testing.T) {
 	t.Parallel()
-	data := bytes.Clone(testdata(t, "orientation1.avif"))
-	coded := data[bytes.Index(data, []byte("mdat"))+4:]
-	for i := range coded {
-		coded[i] = 0xa5
-	}
-	if _, _, err := decodeTest(t, data, preprocess.AVIF, preprocess.DefaultLimits()); err == nil {
-		t.Fatal("no error")
+	for _, name := range []string{"orientation1.avif", "alpha.avif", "deep-alpha.avif"} {
+		data := bytes.Clone(testdata(t, name))
+		coded := data[bytes.Index(data, []byte("mdat"))+4:]
+		for i := range coded {
+			coded[i] = 0xa5
+		}
+		if _, _, err := decodeTest(t, data, preprocess.AVIF, preprocess.DefaultLimits()); err == nil {
+			t.Errorf("%s: no error", name)
+		}
 	}
 }
 
