@@ -224,6 +224,8 @@ func (s *wavSound) layout(align, bits int) error {
 		return fmt.Errorf("%w: %d channels", errDamagedWAV, s.Channels)
 	case s.Rate < wavMinRate || s.Rate > wavMaxRate:
 		return fmt.Errorf("%w: %d Hz", errDamagedWAV, s.Rate)
+	case s.Encoding == wavPCM && bits == 24 && align == 4*s.Channels:
+		return unsupported("The file is recognised as WAV but samples of 24 bits in four bytes may be of several kinds; convert it to 16-bit PCM.")
 	case bits < 1 || align != s.Channels*((bits+7)/8):
 		return fmt.Errorf("%w: %d bits, %d channels in %d bytes", errDamagedWAV, bits, s.Channels, align)
 	}

@@ -136,14 +136,16 @@ func TestParseWAVRefuses(t *testing.T) {
 		"thousands of chunks":   {riff("RIFF", bytes.Repeat(riffChunk("junk", 0, nil), 20_000), plain, zeroes(8)), ""},
 		"empty":                 {riff("RIFF", plain, riffChunk("data", 0, nil)), "no sound"},
 		// It was taken for a length that was never filled in, and the tags for sound.
-		"empty, and tags":     {riff("RIFF", plain, riffChunk("data", 0, nil), riffChunk("LIST", 9, []byte("INFOISFTx")), riffChunk("id3 ", 4000, make([]byte, 4000))), "no sound"},
-		"RIFX":                {riff("RIFX", plain, zeroes(8)), "big-endian"},
-		"MP3 inside":          {riff("RIFF", format(0x55, 1, 8000, 16), zeroes(8)), "0x0055"},
-		"ADPCM":               {riff("RIFF", formatAligned(2, 1, 8000, 4, 256), zeroes(512)), "0x0002"},
-		"foreign GUID":        {riff("RIFF", extensible(1, 1, 8000, 16, strings.Repeat("x", 14)), zeroes(8)), "extensible"},
-		"extensible without":  {riff("RIFF", format(wavExtensible, 1, 8000, 16), zeroes(8)), "extensible"},
-		"float of 16 bits":    {riff("RIFF", format(3, 1, 8000, 16), zeroes(8)), "16 bits"},
-		"integers of 64 bits": {riff("RIFF", format(1, 1, 8000, 64), zeroes(8)), "64 bits"},
+		"empty, and tags":    {riff("RIFF", plain, riffChunk("data", 0, nil), riffChunk("LIST", 9, []byte("INFOISFTx")), riffChunk("id3 ", 4000, make([]byte, 4000))), "no sound"},
+		"RIFX":               {riff("RIFX", plain, zeroes(8)), "big-endian"},
+		"MP3 inside":         {riff("RIFF", format(0x55, 1, 8000, 16), zeroes(8)), "0x0055"},
+		"ADPCM":              {riff("RIFF", formatAligned(2, 1, 8000, 4, 256), zeroes(512)), "0x0002"},
+		"foreign GUID":       {riff("RIFF", extensible(1, 1, 8000, 16, strings.Repeat("x", 14)), zeroes(8)), "extensible"},
+		"extensible without": {riff("RIFF", format(wavExtensible, 1, 8000, 16), zeroes(8)), "extensible"},
+		"float of 16 bits":   {riff("RIFF", format(3, 1, 8000, 16), zeroes(8)), "16 bits"},
+		// FFmpeg takes them for floating point, others for integers at either end. They were called damaged.
+		"24 bits in four bytes": {riff("RIFF", formatAligned(1, 2, 8000, 24, 8), zeroes(8)), "24 bits in four bytes"},
+		"integers of 64 bits":   {riff("RIFF", format(1, 1, 8000, 64), zeroes(8)), "64 bits"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
