@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"image"
-	"image/gif"
 	"time"
 
 	"gocv.io/x/gocv"
@@ -165,9 +164,9 @@ func (s *screen) write(lossless bool, side int, at time.Duration, out *Arena) er
 func decodeFrame(data []byte, format preprocess.Format) (gocv.Mat, error) {
 	switch format {
 	case preprocess.GIF:
-		img, err := gif.Decode(bytes.NewReader(data))
+		img, err := decodeGIF(data)
 		if err != nil {
-			return gocv.Mat{}, fmt.Errorf("decode GIF: %w", err)
+			return gocv.Mat{}, err
 		}
 		return straightMat(img)
 	case preprocess.PNG:

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"deepfaked/preprocess"
+	"deepfaked/preprocess/internal/animation"
 )
 
 // disc is a GIF frame of one colour: 0 is transparent, then red, green, blue.
@@ -85,6 +86,22 @@ func shortPaletteGIF(t testing.TB) []byte {
 	return slices.Concat(data[:19], data[25:])
 }
 
+// surplusGIF has two frames, the second of which is told to be half as high as what is coded
+// for it. The first has bytes behind its pixels.
+func surplusGIF(t testing.TB) []byte {
+	t.Helper()
+	whole := image.Rect(0, 0, 96, 64)
+	data := byGo(t, func(b *bytes.Buffer) error {
+		return gif.EncodeAll(b, &gif.GIF{
+			Image: []*image.Paletted{disc(whole, 1), disc(whole, 2)}, Delay: []int{10, 20},
+			Config: image.Config{Width: 96, Height: 64, ColorModel: disc(whole, 1).Palette},
+		})
+	})
+	data[bytes.LastIndex(data, []byte{0x2c, 0, 0, 0, 0, 96, 0, 64, 0})+7] = 32
+	second := bytes.LastIndex(data, []byte{0, 0x21, 0xf9})
+	return slices.Concat(data[:second], []byte("\x07surplus"), data[second:])
+}
+
 // apngFrame is one frame of an APNG of one colour.
 type apngFrame struct {
 	rect          image.Rectangle
@@ -154,6 +171,11 @@ func TestAnimations(t *testing.T) {
 		{ // was refused
 			"GIF of short palettes", preprocess.GIF, shortPaletteGIF(t),
 			[]quadrants{{red, red, black, black}, {green, green, black, black}},
+			[]time.Duration{0, 100 * ms}, 300 * ms,
+		},
+		{ // was refused
+			"GIF of more pixels than it has room for", preprocess.GIF, surplusGIF(t),
+			[]quadrants{{red, red, red, red}, {green, green, red, red}},
 			[]time.Duration{0, 100 * ms}, 300 * ms,
 		},
 		{
@@ -321,4 +343,25 @@ func TestFrameBeyondTheLimit(t *testing.T) {
 	limits.Pixels = 63_999
 	_, _, err := decodeTest(t, data, preprocess.GIF, limits)
 	wantFault(t, err, preprocess.PayloadTooLarge, "1000")
+}
+
+// FuzzGIFFrames decodes what frames are made of: a picture of their size, or an error.
+func FuzzGIFFrames(f *testing.F) {
+	f.Add(surplusGIF(f))
+	f.Add(shortPaletteGIF(f))
+	f.Add(animatedGIF(f, gif.DisposalPrevious, gif.DisposalBackground))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		a, err := animation.GIF(data)
+		if err != nil {
+			return
+		}
+		for _, frame := range a.Frames[:min(len(a.Frames), 5)] {
+			if frame.Extent.Dx()*frame.Extent.Dy() > 1<<20 {
+				continue
+			}
+			if img, err := decodeGIF(frame.Still()); err == nil && img.Bounds().Size() != frame.Extent.Size() {
+				t.Fatalf("%v in %v", img.Bounds(), frame.Extent)
+			}
+		}
+	})
 }
