@@ -57,21 +57,22 @@ func at(f io.ReaderAt, offset int64, n int) ([]byte, error) {
 	return b, nil
 }
 
-// maxSegments bounds how many JPEG segments, and bytes between them, are looked
-// at before the frame.
+// maxSegments bounds how many JPEG segments are looked at before the frame.
 const maxSegments = 10_000
 
 // jpegDimensions finds the frame header behind any other segments.
 func jpegDimensions(f io.ReaderAt, _ int64) (dimensions, error) {
 	offset := int64(2)
 	for range maxSegments {
+		var err error
+		if offset, err = nextMarker(f, offset); err != nil {
+			return dimensions{}, err
+		}
 		b, err := at(f, offset, 4)
 		if err != nil {
 			return dimensions{}, err
 		}
 		switch marker := b[1]; {
-		case b[0] != 0xff || marker == 0xff || marker == 0: // padding, or stray bytes, which libjpeg skips too
-			offset++
 		case marker == 0x01 || marker >= 0xd0 && marker <= 0xd7: // without a body
 			offset += 2
 		case marker >= 0xc0 && marker <= 0xcf && marker != 0xc4 && marker != 0xc8 && marker != 0xcc:
@@ -93,6 +94,24 @@ func jpegDimensions(f io.ReaderAt, _ int64) (dimensions, error) {
 		}
 	}
 	return dimensions{}, fmt.Errorf("%w: too many JPEG segments", errHeader)
+}
+
+// nextMarker is where the next marker of a JPEG file is. Padding and stray bytes before it are
+// skipped, as libjpeg does, however many there are.
+func nextMarker(f io.ReaderAt, offset int64) (int64, error) {
+	var b [512]byte
+	for {
+		n, err := f.ReadAt(b[:], offset)
+		for i := range max(n-1, 0) {
+			if b[i] == 0xff && b[i+1] != 0xff && b[i+1] != 0 {
+				return offset + int64(i), nil
+			}
+		}
+		if n < len(b) {
+			return 0, fmt.Errorf("%w: %w", errHeader, err)
+		}
+		offset += int64(n - 1) // the last may be the first half of a marker
+	}
 }
 
 // pngDimensions reads IHDR, which comes first.

@@ -95,6 +95,24 @@ func TestStrayBytesInAJPEG(t *testing.T) {
 	}
 }
 
+// TestPaddingInAJPEG: more than ten thousand bytes between two segments were too many, as if each
+// were a segment.
+func TestPaddingInAJPEG(t *testing.T) {
+	t.Parallel()
+	frame := "\xff\xc2\x00\x0b\x08\x00\x1e\x00\x28\x01\x01\x11\x00"
+	for _, padding := range []string{"\xff", "\x00"} {
+		for n := range 1100 {
+			data := "\xff\xd8\xff\xe0\x00\x04JF" + strings.Repeat(padding, 20_000+n) + frame
+			if got, err := jpegDimensions(strings.NewReader(data), int64(len(data))); err != nil || got != (dimensions{w: 40, h: 30}) {
+				t.Fatalf("%d times %q: %+v, %v", 20_000+n, padding, got, err)
+			}
+		}
+	}
+	if _, err := jpegDimensions(strings.NewReader("\xff\xd8"+strings.Repeat("\xff", 512)), 514); !errors.Is(err, errHeader) {
+		t.Errorf("nothing but padding: %v", err)
+	}
+}
+
 // TestHeadersCutOff: no beginning of a bomb passes.
 func TestHeadersCutOff(t *testing.T) {
 	t.Parallel()
@@ -109,13 +127,14 @@ func TestHeadersCutOff(t *testing.T) {
 }
 
 // TestLongTags: FLAC and AAC files behind a tag with a cover were taken for MP3,
-// since only the first 4 KiB were looked at, and refused as damaged.
+// since only the first 4 KiB were looked at, and refused as damaged. So were OGG files
+// behind any tag.
 func TestLongTags(t *testing.T) {
 	t.Parallel()
 	tag := "ID3\x04\x00\x00\x00\x03\x00\x00" + strings.Repeat("\x00", 3<<14)
 	aac := strings.Repeat("\xff\xf1\x50\x80\x02\x1f\xfc"+strings.Repeat("\x00", 9), 2)
 	for content, want := range map[string]Format{
-		"fLaC\x00\x00\x00\x22": FLAC, aac: AAC, "\xff\xfb\x90\x00": MP3, "": MP3,
+		"fLaC\x00\x00\x00\x22": FLAC, "OggS\x00\x02": OGG, aac: AAC, "\xff\xfb\x90\x00": MP3, "": MP3,
 	} {
 		file := tag + content
 		if got, err := inspect(strings.NewReader(file), int64(len(file)), "", DefaultLimits()); got != want || err != nil {

@@ -131,7 +131,7 @@ func quickTime(head []byte) Format {
 	return ""
 }
 
-// id3 finds out what follows a tag, which MP3, AAC, FLAC and WAV files begin with. It
+// id3 finds out what follows a tag, which MP3, AAC, FLAC, OGG and WAV files begin with. It
 // takes what is out of sight for MP3.
 func id3(head []byte) Format {
 	size := ID3Size(head)
@@ -151,6 +151,8 @@ func tagged(rest []byte) Format {
 		return id3(rest)
 	case bytes.HasPrefix(rest, []byte("fLaC")):
 		return FLAC
+	case bytes.HasPrefix(rest, []byte("OggS")):
+		return OGG
 	case riff(rest) == WAV:
 		return WAV
 	case adts(rest):

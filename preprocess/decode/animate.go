@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"image"
-	"image/gif"
 	"time"
 
 	"gocv.io/x/gocv"
@@ -47,7 +46,11 @@ func decodeAnimation(a *animation.Animation, src Source, out *Arena) (Found, err
 			return Found{}, err
 		}
 	}
-	return Found{Kind: preprocess.Image, Width: a.Width, Height: a.Height, Duration: length}, nil
+	found := Found{Kind: preprocess.Image, Width: a.Width, Height: a.Height, Duration: length}
+	if a.Incomplete {
+		found.Notes = []preprocess.Note{preprocess.Incomplete}
+	}
+	return found, nil
 }
 
 // screen is what an animation shows at one moment.
@@ -161,9 +164,9 @@ func (s *screen) write(lossless bool, side int, at time.Duration, out *Arena) er
 func decodeFrame(data []byte, format preprocess.Format) (gocv.Mat, error) {
 	switch format {
 	case preprocess.GIF:
-		img, err := gif.Decode(bytes.NewReader(data))
+		img, err := decodeGIF(data)
 		if err != nil {
-			return gocv.Mat{}, fmt.Errorf("decode GIF: %w", err)
+			return gocv.Mat{}, err
 		}
 		return straightMat(img)
 	case preprocess.PNG:

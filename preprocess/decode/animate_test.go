@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"deepfaked/preprocess"
+	"deepfaked/preprocess/internal/animation"
 )
 
 // disc is a GIF frame of one colour: 0 is transparent, then red, green, blue.
@@ -63,6 +64,44 @@ func cutGIF(t testing.TB) []byte {
 	return data
 }
 
+// shortPaletteGIF has two frames whose lower halves are of a colour that neither palette, of
+// all frames or of their own, has.
+func shortPaletteGIF(t testing.TB) []byte {
+	t.Helper()
+	frame := disc(image.Rect(0, 0, 96, 64), 1)
+	for i := range frame.Pix[:len(frame.Pix)/2] {
+		frame.Pix[len(frame.Pix)/2+i] = 3
+	}
+	own := disc(frame.Rect, 1)
+	own.Pix, own.Palette = frame.Pix, color.Palette{color.Black, color.NRGBA{0, 255, 0, 255}, color.Black, color.White}
+	data := byGo(t, func(b *bytes.Buffer) error {
+		return gif.EncodeAll(b, &gif.GIF{
+			Image: []*image.Paletted{frame, own}, Delay: []int{10, 20},
+			Config: image.Config{Width: 96, Height: 64, ColorModel: frame.Palette},
+		})
+	})
+	second := bytes.LastIndex(data, []byte{0x2c, 0, 0, 0, 0, 96, 0, 64, 0}) + 10
+	data = slices.Concat(data[:second-1], []byte{0x80}, data[second:second+6], data[second+12:])
+	data[10] &^= 7
+	return slices.Concat(data[:19], data[25:])
+}
+
+// surplusGIF has two frames, the second of which is told to be half as high as what is coded
+// for it. The first has bytes behind its pixels.
+func surplusGIF(t testing.TB) []byte {
+	t.Helper()
+	whole := image.Rect(0, 0, 96, 64)
+	data := byGo(t, func(b *bytes.Buffer) error {
+		return gif.EncodeAll(b, &gif.GIF{
+			Image: []*image.Paletted{disc(whole, 1), disc(whole, 2)}, Delay: []int{10, 20},
+			Config: image.Config{Width: 96, Height: 64, ColorModel: disc(whole, 1).Palette},
+		})
+	})
+	data[bytes.LastIndex(data, []byte{0x2c, 0, 0, 0, 0, 96, 0, 64, 0})+7] = 32
+	second := bytes.LastIndex(data, []byte{0, 0x21, 0xf9})
+	return slices.Concat(data[:second], []byte("\x07surplus"), data[second:])
+}
+
 // apngFrame is one frame of an APNG of one colour.
 type apngFrame struct {
 	rect          image.Rectangle
@@ -100,7 +139,7 @@ func animatedPNG(t testing.TB, frames []apngFrame) []byte {
 func TestAnimations(t *testing.T) {
 	t.Parallel()
 	red, green, blue := color.NRGBA{255, 0, 0, 255}, color.NRGBA{0, 255, 0, 255}, color.NRGBA{0, 0, 255, 255}
-	white := color.NRGBA{255, 255, 255, 255}
+	white, black := color.NRGBA{255, 255, 255, 255}, color.NRGBA{0, 0, 0, 255}
 	whole, right := image.Rect(0, 0, 96, 64), image.Rect(48, 0, 96, 64)
 	first, second := quadrants{red, red, red, red}, quadrants{red, green, red, green}
 	ms := time.Millisecond
@@ -127,6 +166,16 @@ func TestAnimations(t *testing.T) {
 		},
 		{
 			"GIF beyond its screen", preprocess.GIF, cutGIF(t), []quadrants{first, second},
+			[]time.Duration{0, 100 * ms}, 300 * ms,
+		},
+		{ // was refused
+			"GIF of short palettes", preprocess.GIF, shortPaletteGIF(t),
+			[]quadrants{{red, red, black, black}, {green, green, black, black}},
+			[]time.Duration{0, 100 * ms}, 300 * ms,
+		},
+		{ // was refused
+			"GIF of more pixels than it has room for", preprocess.GIF, surplusGIF(t),
+			[]quadrants{{red, red, red, red}, {green, green, red, red}},
 			[]time.Duration{0, 100 * ms}, 300 * ms,
 		},
 		{
@@ -212,6 +261,69 @@ func TestAnimationIsSpreadOverItsLength(t *testing.T) {
 	}
 }
 
+// Where a frame that was shown had covered everything and then gave way to what was
+// there before it, that was not known, since it had not been decoded: white showed.
+func TestFramesBeneathOnesThatAreRestored(t *testing.T) {
+	t.Parallel()
+	frames := []apngFrame{{image.Rect(0, 0, 96, 64), [4]byte{255, 0, 0, 255}, 0, 0}}
+	for range 20 {
+		frames = append(frames,
+			apngFrame{image.Rect(0, 0, 96, 64), [4]byte{0, 0, 255, 255}, 2, 0},
+			apngFrame{image.Rect(0, 0, 48, 32), [4]byte{0, 255, 0, 255}, 2, 0})
+	}
+	_, shown, err := decodeTest(t, animatedPNG(t, frames), preprocess.PNG, preprocess.DefaultLimits())
+	if err != nil {
+		t.Fatal(err)
+	}
+	red, green := color.NRGBA{255, 0, 0, 255}, color.NRGBA{0, 255, 0, 255}
+	for _, f := range shown {
+		want := all(0, 0, 255)
+		if i := f.At / (100 * time.Millisecond); i%2 == 0 {
+			want = quadrants{green, red, red, red}
+		}
+		f.expect(t, want, 8)
+	}
+}
+
+// TestAnimationCutOff: an animation that was cut off between two frames, or had something
+// else there, had a verdict on the frames before, and nothing told that there were others. One
+// that was cut off within what stands behind its frames was refused.
+func TestAnimationCutOff(t *testing.T) {
+	t.Parallel()
+	drawn := animatedGIF(t, 0, 0)
+	ended := bytes.TrimSuffix(drawn, []byte{0x3b})
+	last := bytes.LastIndex(drawn, []byte{0x21, 0xf9})
+	whole := image.Rect(0, 0, 96, 64)
+	apng := animatedPNG(t, []apngFrame{{whole, [4]byte{255, 0, 0, 255}, 0, 0}, {whole, [4]byte{0, 255, 0, 255}, 0, 0}})
+	control, end := bytes.LastIndex(apng, []byte("fcTL"))-4, len(apng)-12
+	webp := testdata(t, "animated-lossy.webp")
+	longer := slices.Concat(webp, []byte("ANMF\x01"))
+	binary.LittleEndian.PutUint32(longer[4:], uint32(len(longer)-8))
+	for name, c := range map[string]struct {
+		format preprocess.Format
+		data   []byte
+		noted  bool
+	}{
+		"GIF":                          {preprocess.GIF, drawn, false},
+		"GIF without a trailer":        {preprocess.GIF, ended, false},
+		"GIF with zeros":               {preprocess.GIF, slices.Concat(ended, make([]byte, 9), []byte{0x3b}), false},
+		"GIF with something else":      {preprocess.GIF, slices.Concat(drawn[:last], []byte("rubbish"), drawn[last:]), true},
+		"GIF with a zero between":      {preprocess.GIF, slices.Concat(drawn[:last], []byte{0}, drawn[last:]), true},
+		"GIF cut off before a frame":   {preprocess.GIF, drawn[:last+3], true},
+		"GIF cut off within a comment": {preprocess.GIF, slices.Concat(ended, []byte("\x21\xfe\x07com")), true},
+		"APNG":                         {preprocess.PNG, apng, false},
+		"APNG without an end":          {preprocess.PNG, apng[:end], true},
+		"APNG of fewer frames":         {preprocess.PNG, slices.Concat(apng[:control], apng[end:]), true},
+		"WebP":                         {preprocess.WebP, webp, false},
+		"WebP cut off within a header": {preprocess.WebP, longer, true},
+	} {
+		found, frames, err := decodeTest(t, c.data, c.format, preprocess.DefaultLimits())
+		if noted := slices.Equal(found.Notes, []preprocess.Note{preprocess.Incomplete}); err != nil || noted != c.noted {
+			t.Errorf("%s: %d frames, notes %q, %v", name, len(frames), found.Notes, err)
+		}
+	}
+}
+
 func TestAnimationThatIsTooLong(t *testing.T) {
 	t.Parallel()
 	limits := preprocess.DefaultLimits()
@@ -231,4 +343,25 @@ func TestFrameBeyondTheLimit(t *testing.T) {
 	limits.Pixels = 63_999
 	_, _, err := decodeTest(t, data, preprocess.GIF, limits)
 	wantFault(t, err, preprocess.PayloadTooLarge, "1000")
+}
+
+// FuzzGIFFrames decodes what frames are made of: a picture of their size, or an error.
+func FuzzGIFFrames(f *testing.F) {
+	f.Add(surplusGIF(f))
+	f.Add(shortPaletteGIF(f))
+	f.Add(animatedGIF(f, gif.DisposalPrevious, gif.DisposalBackground))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		a, err := animation.GIF(data)
+		if err != nil {
+			return
+		}
+		for _, frame := range a.Frames[:min(len(a.Frames), 5)] {
+			if frame.Extent.Dx()*frame.Extent.Dy() > 1<<20 {
+				continue
+			}
+			if img, err := decodeGIF(frame.Still()); err == nil && img.Bounds().Size() != frame.Extent.Size() {
+				t.Fatalf("%v in %v", img.Bounds(), frame.Extent)
+			}
+		}
+	})
 }

@@ -182,7 +182,7 @@ func TestMP3FromWithin(t *testing.T) {
 func TestTagsBeforeSound(t *testing.T) {
 	t.Parallel()
 	tag := append([]byte("ID3\x04\x00\x00\x00\x03\x00\x00"), make([]byte, 3<<14)...)
-	for ext, f := range map[string]preprocess.Format{"flac": preprocess.FLAC, "aac": preprocess.AAC, "mp3": preprocess.MP3} {
+	for ext, f := range map[string]preprocess.Format{"flac": preprocess.FLAC, "ogg": preprocess.OGG, "aac": preprocess.AAC, "mp3": preprocess.MP3} {
 		path := filepath.Join(t.TempDir(), "x."+ext)
 		ffmpeg(t, "-f", "lavfi", "-i", toneSource(44100, "mono"), path)
 		d, err := decodeBytes(t, slices.Concat(tag, read(t, path)), f, testLimits())

@@ -118,17 +118,100 @@ func TestJPEGFilledUp(t *testing.T) {
 	}
 }
 
+// noisePicture compresses badly, so that every part of its file is needed.
+func noisePicture() *image.NRGBA {
+	noise := image.NewNRGBA(image.Rect(0, 0, 256, 256))
+	seed := uint32(1)
+	for i := range noise.Pix {
+		seed = seed*1664525 + 1013904223
+		noise.Pix[i] = byte(seed >> 24)
+	}
+	return noise
+}
+
+// withStrayBytes has two bytes before the first scan of a JPEG file.
+func withStrayBytes(data []byte) []byte {
+	at := bytes.Index(data, []byte{0xff, 0xda})
+	return slices.Concat(data[:at], []byte{0, 0}, data[at:])
+}
+
+// TestJPEGFilledUpBehindOddities: the library tells of the first thing only that it finds
+// odd. Where that was harmless, or a part of the pixels was missing from the middle, grey or
+// what zeros decode to was judged in place of what was missing.
+func TestJPEGFilledUpBehindOddities(t *testing.T) {
+	t.Parallel()
+	data := byOpenCV(t, noisePicture(), false, gocv.JPEGFileExt)
+	progressive := byOpenCV(t, noisePicture(), false, gocv.JPEGFileExt, 2, 1)
+	restarts := byOpenCV(t, noisePicture(), false, gocv.JPEGFileExt, 4, 8) // intervals of 8 blocks
+	second, seventh := bytes.Index(restarts, []byte{0xff, 0xd2}), bytes.Index(restarts, []byte{0xff, 0xd7})
+	zeroed := func(from, to int) []byte {
+		return slices.Concat(data[:from], make([]byte, to-from), data[to:])
+	}
+	end := []byte{0xff, 0xd9}
+	for name, test := range map[string][]byte{
+		"a third":              slices.Concat(withStrayBytes(data)[:len(data)/3], end),
+		"a third, progressive": slices.Concat(withStrayBytes(progressive)[:len(data)/3], end),
+		"without intervals":    slices.Concat(restarts[:second], restarts[seventh:]),
+		"zeros in the middle":  zeroed(len(data)/4, len(data)*9/10),
+		"zeros up to the end":  zeroed(len(data)/4, len(data)-2),
+	} {
+		if _, _, err := decodeTest(t, test, preprocess.JPEG, preprocess.DefaultLimits()); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+}
+
+// TestOddJPEG: what the library warns of is looked at once more, which must not cost a
+// picture whose pixels are all there.
+func TestOddJPEG(t *testing.T) {
+	t.Parallel()
+	data := byOpenCV(t, noisePicture(), false, gocv.JPEGFileExt)
+	restarts := byOpenCV(t, noisePicture(), false, gocv.JPEGFileExt, 4, 8)
+	second := bytes.Index(restarts, []byte{0xff, 0xd2})
+	within := func(stray string) []byte { return slices.Concat(restarts[:second], []byte(stray), restarts[second:]) }
+	last := func(data []byte, rest ...byte) []byte {
+		return slices.Concat(data[:len(data)-2], rest, []byte{0xff, 0xd9})
+	}
+	patched := func(data []byte, marker byte, at int, with ...byte) []byte {
+		data = bytes.Clone(data)
+		copy(data[bytes.Index(data, []byte{0xff, marker})+at:], with)
+		return data
+	}
+	for name, test := range map[string][]byte{
+		"stray bytes":                 withStrayBytes(data),
+		"stray bytes, progressive":    withStrayBytes(byOpenCV(t, noisePicture(), false, gocv.JPEGFileExt, 2, 1)),
+		"stray bytes, restarts":       withStrayBytes(restarts),
+		"stray bytes, CMYK":           withStrayBytes(testdata(t, "cmyk-halved.jpg")),
+		"stray bytes in a scan":       within("stray"),
+		"fill bytes in a scan":        within("\xff\xff"),
+		"zeros before the end":        last(data, make([]byte, 5000)...),
+		"other pixels before the end": last(data, data[len(data)/2:len(data)-2]...),
+		"a restart before the end":    last(restarts, 0xff, 0xd0),
+		"bytes behind the end":        slices.Concat(withStrayBytes(data), data),
+		"a JFIF of tomorrow":          patched(data, 0xe0, 9, 9),
+		"a scan of some coefficients": patched(data, 0xda, 11, 0, 0, 0),
+		"components of one name":      withStrayBytes(patched(patched(data, 0xc0, 13, 2, 0x11, 1, 2), 0xda, 9, 2)),
+	} {
+		if _, _, err := decodeTest(t, test, preprocess.JPEG, preprocess.DefaultLimits()); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 // TestDamagedAVIFIsAnError: the library calls it a success and leaves the
-// picture as it was.
+// picture as it was. Of one with transparency, what had been in the memory before
+// was judged.
 func TestDamagedAVIFIsAnError(t *testing.T) {
 	t.Parallel()
-	data := bytes.Clone(testdata(t, "orientation1.avif"))
-	coded := data[bytes.Index(data, []byte("mdat"))+4:]
-	for i := range coded {
-		coded[i] = 0xa5
-	}
-	if _, _, err := decodeTest(t, data, preprocess.AVIF, preprocess.DefaultLimits()); err == nil {
-		t.Fatal("no error")
+	for _, name := range []string{"orientation1.avif", "alpha.avif", "deep-alpha.avif"} {
+		data := bytes.Clone(testdata(t, name))
+		coded := data[bytes.Index(data, []byte("mdat"))+4:]
+		for i := range coded {
+			coded[i] = 0xa5
+		}
+		if _, _, err := decodeTest(t, data, preprocess.AVIF, preprocess.DefaultLimits()); err == nil {
+			t.Errorf("%s: no error", name)
+		}
 	}
 }
 

@@ -124,19 +124,24 @@ func decodeAVIF(data []byte) (gocv.Mat, orientation, error) {
 // the picture as it found it: it takes no notice of damaged coded pictures.
 var errNothingDecoded = errors.New("decode AVIF: nothing was decoded")
 
-// drawnOn says whether pixels of n bytes, the last of them alpha, have been
+// drawnOn says whether pixels of n bytes, the last quarter of them alpha, have been
 // decoded: then all are opaque, or at least one is visible if the file has
-// transparency.
+// transparency, and no colour is more than its alpha, with which it was multiplied.
 func drawnOn(pix []byte, n int, alpha bool) bool {
-	for i := n - 1; i < len(pix); i += n {
-		if alpha && pix[i] != 0 {
-			return true
-		}
-		if !alpha && pix[i] != 255 {
+	seen := !alpha
+	for ; len(pix) >= n; pix = pix[n:] {
+		a := pix[n-n/4 : n]
+		if !alpha && a[len(a)-1] != 255 {
 			return false
 		}
+		for c := 0; alpha && c < n-n/4; c += n / 4 {
+			if bytes.Compare(pix[c:c+n/4], a) > 0 {
+				return false
+			}
+		}
+		seen = seen || a[0]|a[len(a)-1] != 0
 	}
-	return !alpha
+	return seen
 }
 
 // exifOf is the one turn that comes to the same as the transforms.

@@ -246,6 +246,48 @@ func TestOrientationOfAJPEGWithStrayBytes(t *testing.T) {
 	}
 }
 
+// tiffOf is EXIF data that say 6 behind a tag of some other type.
+func tiffOf(order binary.AppendByteOrder, kind uint16) []byte {
+	data := []byte("II*\x00")
+	if order == binary.AppendByteOrder(binary.BigEndian) {
+		data = []byte("MM\x00*")
+	}
+	data = order.AppendUint16(order.AppendUint32(data, 8), 2)
+	for _, entry := range [][3]uint16{{0x10f, kind, 0}, {0x112, 3, 6}} {
+		data = order.AppendUint16(order.AppendUint16(data, entry[0]), entry[1])
+		data = order.AppendUint16(order.AppendUint32(data, 1), entry[2])
+		data = append(data, 0, 0)
+	}
+	return append(data, 0, 0, 0, 0)
+}
+
+// TestOrientationBehindUnknownTypes: the picture stayed on its side where a tag before its
+// orientation was of a type that a library did not know, as text of EXIF 3.0 is (129).
+func TestOrientationBehindUnknownTypes(t *testing.T) {
+	t.Parallel()
+	jpg, drawn := testdata(t, "orientation6.jpg"), testdata(t, "orientation6.png")
+	at := bytes.Index(jpg, []byte("Exif\x00\x00"))
+	length := int(binary.BigEndian.Uint16(jpg[at-2:]))
+	png := bytes.Index(drawn, []byte("eXIf"))
+	end := png + 8 + int(binary.BigEndian.Uint32(drawn[png-4:]))
+	for _, order := range []binary.AppendByteOrder{binary.LittleEndian, binary.BigEndian} {
+		for _, kind := range []uint16{129, 0, 13, 77} {
+			exif := tiffOf(order, kind)
+			segment := binary.BigEndian.AppendUint16(nil, uint16(8+len(exif)))
+			for format, data := range map[preprocess.Format][]byte{
+				preprocess.JPEG: slices.Concat(jpg[:at-2], segment, []byte("Exif\x00\x00"), exif, jpg[at-2+length:]),
+				preprocess.PNG:  slices.Concat(drawn[:png-4], chunk("eXIf", exif), drawn[end:]),
+			} {
+				found, frames, err := decodeTest(t, data, format, preprocess.DefaultLimits())
+				if err != nil || found.Width != 96 {
+					t.Fatalf("%s, type %d in %v: found %+v, %v", format, kind, order, found, err)
+				}
+				frames[0].expect(t, drawnColors(), 12)
+			}
+		}
+	}
+}
+
 // TestFramesBeginBlack: what a decoder leaves out of a frame must not show what an
 // earlier file left in the same memory.
 func TestFramesBeginBlack(t *testing.T) {

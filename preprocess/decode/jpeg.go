@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"image"
 	"image/jpeg"
+	"io"
 	"slices"
 
 	"gocv.io/x/gocv"
@@ -111,6 +112,33 @@ func checkFilled(data []byte, info jfif.Info) error {
 		return nil
 	}
 	return err
+}
+
+// checkOdd looks for what TurboJPEG may have filled in where it warns of something else:
+// it tells of nothing but what it finds first. What is odd but was decoded all the same passes.
+func checkOdd(data []byte, info jfif.Info, warning string) error {
+	if _, err := decodeByGo(endedBy(data[:codedEnd(data, info, warning)]), info); ranOut(err) {
+		return fmt.Errorf("%w: %w", jfif.ErrTruncated, err)
+	}
+	return nil
+}
+
+// codedEnd is where the coded pixels end. If bytes are left over behind them, zeros before
+// those may be in the place of others, which a plain block took more of.
+func codedEnd(data []byte, info jfif.Info, warning string) int {
+	var left int
+	_, err := fmt.Sscanf(warning, "Corrupt JPEG data: %d extraneous bytes before marker 0xd9", &left)
+	if err != nil || left < 0 || left > info.End {
+		return info.End
+	}
+	return len(bytes.TrimRight(data[:info.End-left], "\x00"))
+}
+
+// ranOut says whether Go's decoder came upon a marker, or the end, where there should be
+// coded pixels. It has no other way to tell this from what it finds wrong.
+func ranOut(err error) bool {
+	return errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, jpeg.FormatError("missing 0xff00 sequence")) ||
+		errors.Is(err, jpeg.FormatError("short Huffman data")) || errors.Is(err, jpeg.FormatError("bad RST marker"))
 }
 
 // decodeByGo decodes a file with Go's decoder, which insists on Adobe's mark

@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"fmt"
 
-	"github.com/bep/imagemeta"
 	"gocv.io/x/gocv"
 
 	"deepfaked/preprocess"
@@ -19,32 +18,22 @@ type orientation int
 // asStored needs no turning.
 const asStored orientation = 1
 
-// readOrientation reads the orientation out of the file's EXIF data. Damaged
-// EXIF data is not held against a picture. The library loses its way in a WebP
-// file at a chunk of odd length, and in a JPEG file at stray bytes: of these it gets
-// the EXIF data alone, a TIFF file of its own.
+// readOrientation reads the orientation out of the first directory of the file's EXIF
+// data, which are a TIFF file of their own. Whatever else is in there does not matter, and
+// damaged EXIF data is not held against a picture.
 func readOrientation(data []byte, format preprocess.Format) orientation {
-	if format == preprocess.WebP {
-		data, format = animation.EXIF(data), preprocess.TIFF
+	switch format {
+	case preprocess.WebP:
+		data = animation.EXIF(data)
+	case preprocess.PNG:
+		data = pngEXIF(data)
 	}
-	container, ok := map[preprocess.Format]imagemeta.ImageFormat{
-		preprocess.PNG: imagemeta.PNG, preprocess.TIFF: imagemeta.TIFF,
-	}[format]
-	if !ok {
+	if !bytes.HasPrefix(data, []byte("II*\x00")) && !bytes.HasPrefix(data, []byte("MM\x00*")) {
 		return asStored
 	}
-	found := asStored
-	_, err := imagemeta.Decode(imagemeta.Options{
-		R: bytes.NewReader(data), ImageFormat: container, Sources: imagemeta.EXIF,
-		ShouldHandleTag: func(t imagemeta.TagInfo) bool { return t.Tag == "Orientation" && t.Namespace == "IFD0" },
-		HandleTag: func(t imagemeta.TagInfo) error {
-			if n, ok := t.Value.(uint16); ok && n >= 1 && n <= 8 {
-				found = orientation(n)
-			}
-			return imagemeta.ErrStopWalking
-		},
-	})
-	if err != nil {
+	const tag = 0x112
+	found := orientation(firstPage(data).short(tag, int(asStored)))
+	if found < 1 || found > 8 {
 		return asStored
 	}
 	return found

@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"image/png"
+	"iter"
 
 	"gocv.io/x/gocv"
 )
@@ -30,18 +31,36 @@ func hasColourKey(data []byte) bool {
 	if len(data) < header || data[25] != 0 && data[25] != 2 {
 		return false
 	}
-	for rest := data[header:]; len(rest) >= 12; {
-		switch string(rest[4:8]) {
+	for kind := range pngChunks(data) {
+		switch kind {
 		case "tRNS":
 			return true
 		case "IDAT":
 			return false
 		}
-		length := int64(binary.BigEndian.Uint32(rest)) + 12
-		if length > int64(len(rest)) {
-			return false
-		}
-		rest = rest[length:]
 	}
 	return false
+}
+
+// pngEXIF is the EXIF data of a PNG file, or nil.
+func pngEXIF(data []byte) []byte {
+	for kind, body := range pngChunks(data) {
+		if kind == "eXIf" {
+			return body
+		}
+	}
+	return nil
+}
+
+// pngChunks are the chunks of a PNG file, up to one that is cut off.
+func pngChunks(data []byte) iter.Seq2[string, []byte] {
+	return func(yield func(string, []byte) bool) {
+		for rest := data[min(8, len(data)):]; len(rest) >= 12; {
+			length := int64(binary.BigEndian.Uint32(rest))
+			if length > int64(len(rest)-12) || !yield(string(rest[4:8]), rest[8:8+length]) {
+				return
+			}
+			rest = rest[12+length:]
+		}
+	}
 }

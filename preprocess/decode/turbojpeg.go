@@ -55,8 +55,10 @@ func decompress(data []byte, info jfif.Info, order C.int, pix []byte) error {
 		return fmt.Errorf("decode with TurboJPEG: %s", said)
 	case info.End > 0 && endsEarly(said):
 		return checkFilled(data, info)
+	case info.End > 0:
+		return checkOdd(data, info, said)
 	}
-	return nil // what is odd but has been decoded all the same
+	return nil // what lacks its end has been checked before
 }
 
 // endsEarly says whether a warning is of coded pixels that end before the picture does.

@@ -70,6 +70,24 @@ func TestTaggedWAVAgainstFFmpeg(t *testing.T) {
 	compareSound(t, tagged, preprocess.WAV, 1)
 }
 
+// TestOddWAVAgainstFFmpeg: a WAV file whose header leaves a number out that follows from others, or
+// stands there twice, was refused, though FFmpeg plays it.
+func TestOddWAVAgainstFFmpeg(t *testing.T) {
+	t.Parallel()
+	plain := filepath.Join(t.TempDir(), "x.wav")
+	ffmpeg(t, "-f", "lavfi", "-i", "anoisesrc=d=1:a=0.3:r=16000:seed=7", "-ac", "2", plain)
+	data := read(t, plain)
+	aligned := slices.Clone(data)
+	binary.LittleEndian.PutUint16(aligned[32:], 0)
+	for name, data := range map[string][]byte{"aligned": aligned, "twice": slices.Concat(data[:36], data[12:36], data[36:])} {
+		path := filepath.Join(t.TempDir(), name+".wav")
+		if err := os.WriteFile(path, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		compareSound(t, path, preprocess.WAV, 2)
+	}
+}
+
 // compareSound holds the beginning of a file against the tool's decoding to the
 // mean of its channels in 16 bits. The last bit may differ; for several channels
 // the tool rounds twice.
@@ -150,6 +168,7 @@ func TestWAVCutOff(t *testing.T) {
 			"a byte":  {whole[:len(whole)-1], nil},
 			"half":    {whole[:len(whole)/2], []preprocess.Note{preprocess.Incomplete}},
 			"endless": {piped, nil},
+			"another": {slices.Concat(whole, whole[36:]), []preprocess.Note{preprocess.Incomplete}},
 		} {
 			d, err := decodeBytes(t, tc.file, preprocess.WAV, testLimits())
 			if err != nil || !slices.Equal(d.Notes, tc.want) {

@@ -1,6 +1,7 @@
 package decode
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -44,7 +45,7 @@ type wavSound struct {
 	Bytes    int   // of one sample of one channel
 	DataAt   int64 // offset of the first sample
 	Frames   int64 // samples of each channel; at least 1
-	Missing  int64 // samples of each channel that should follow where the file ends
+	Missing  int64 // samples of each channel that should follow where the file ends, or do so in another chunk
 }
 
 // Block is the size in bytes of one sample of all channels.
@@ -68,7 +69,7 @@ func parseWAV(r io.ReaderAt, size int64) (wavSound, error) {
 		if err != nil {
 			return wavSound{}, err
 		}
-		if id == "data" {
+		if id == "data" && !w.empty(length) {
 			return w.data(length)
 		}
 		if err := w.read(id, length); err != nil {
@@ -89,7 +90,8 @@ type wavWalker struct {
 	long      bool  // RF64: sizes beyond 32 bits are in the ds64 chunk
 	longData  int64 // from the ds64 chunk
 	sound     wavSound
-	known     bool // the fmt chunk has been read
+	known     []byte // the fmt chunk, once it has been read
+	skipped   bool   // a data chunk that was empty
 }
 
 // tags moves behind the ID3 tags that some programs write before any sound. FFmpeg passes
@@ -169,18 +171,24 @@ func (w *wavWalker) read(id string, length int64) error {
 
 // format reads the fmt chunk.
 func (w *wavWalker) format(length int64) error {
-	if w.known || length < 16 || length > wavMaxFormat {
-		return fmt.Errorf("%w: second or senseless fmt chunk", errDamagedWAV)
+	if length < 16 || length > wavMaxFormat {
+		return fmt.Errorf("%w: senseless fmt chunk", errDamagedWAV)
 	}
 	b := make([]byte, length)
 	if _, err := w.r.ReadAt(b, w.pos); err != nil {
 		return fmt.Errorf("%w: %w", errDamagedWAV, err)
 	}
+	if w.known != nil {
+		if !bytes.Equal(w.known, b) {
+			return fmt.Errorf("%w: two fmt chunks", errDamagedWAV)
+		}
+		return nil
+	}
 	tag, err := wavEncoding(b)
 	if err != nil {
 		return err
 	}
-	w.known = true
+	w.known = b
 	w.sound = wavSound{
 		Encoding: tag,
 		Channels: int(binary.LittleEndian.Uint16(b[2:])),
@@ -205,14 +213,19 @@ func wavEncoding(b []byte) (int, error) {
 	return 0, unsupported(fmt.Sprintf("The file is recognised as WAV but its encoding 0x%04x is not supported; convert it to PCM.", tag))
 }
 
-// layout checks how samples lie in the data: align bytes for all channels, each
-// sample of bits bits at the top of as many bytes as it needs.
+// layout checks how samples lie in the data: align bytes for all channels, which some
+// writers leave 0, each sample of bits bits at the top of as many bytes as it needs.
 func (s *wavSound) layout(align, bits int) error {
+	if align == 0 {
+		align = s.Channels * ((bits + 7) / 8)
+	}
 	switch {
 	case s.Channels < 1 || s.Channels > wavMaxChannels:
 		return fmt.Errorf("%w: %d channels", errDamagedWAV, s.Channels)
 	case s.Rate < wavMinRate || s.Rate > wavMaxRate:
 		return fmt.Errorf("%w: %d Hz", errDamagedWAV, s.Rate)
+	case s.Encoding == wavPCM && bits == 24 && align == 4*s.Channels:
+		return unsupported("The file is recognised as WAV but samples of 24 bits in four bytes may be of several kinds; convert it to 16-bit PCM.")
 	case bits < 1 || align != s.Channels*((bits+7)/8):
 		return fmt.Errorf("%w: %d bits, %d channels in %d bytes", errDamagedWAV, bits, s.Channels, align)
 	}
@@ -236,7 +249,7 @@ func (s *wavSound) layout(align, bits int) error {
 // leave 0, 0xFFFFFFFF or wavEndless; what lies beyond the end of a file that was cut
 // off is not there.
 func (w *wavWalker) data(length int64) (wavSound, error) {
-	if !w.known {
+	if w.known == nil {
 		return wavSound{}, fmt.Errorf("%w: samples before their format", errDamagedWAV)
 	}
 	rest := w.size - w.pos
@@ -250,37 +263,67 @@ func (w *wavWalker) data(length int64) (wavSound, error) {
 	there := min(length, rest)
 	w.sound.DataAt = w.pos
 	w.sound.Frames = there / int64(w.sound.Block())
-	w.sound.Missing = (length - there) / int64(w.sound.Block())
+	w.sound.Missing = (length - there + w.more(there)) / int64(w.sound.Block())
 	if w.sound.Frames == 0 {
 		return wavSound{}, unsupported("The file is recognised as WAV but it holds no sound.")
 	}
 	return w.sound, nil
 }
 
+// empty says whether a data chunk of that length holds nothing and another one follows.
+// What follows one that was passed over is known to be chunks.
+func (w *wavWalker) empty(length int64) bool {
+	if length == 0 && !w.skipped {
+		_, data := w.following(w.pos)
+		w.skipped = data > 0
+	}
+	return length == 0 && w.skipped
+}
+
+// more is the length of the next data chunk behind length bytes of sound, or 0.
+func (w *wavWalker) more(length int64) int64 {
+	w.pos += length
+	if length%2 == 1 && !w.unpadded() {
+		w.pos++
+	}
+	_, data := w.following(w.pos)
+	return data
+}
+
 // chunksFollow says whether the rest of the file is nothing but chunks: then a
 // length of 0 is meant. Sound is not taken for them, nor they for sound.
 func (w *wavWalker) chunksFollow() bool {
-	at := w.pos
+	only, _ := w.following(w.pos)
+	return only
+}
+
+// following says whether the file is nothing but chunks from there on, and the length of
+// the first data chunk among them that is not empty, or of what there is of it.
+func (w *wavWalker) following(at int64) (only bool, data int64) {
+	start := at
 	for range wavMaxChunks {
 		var head [8]byte
 		if at >= w.size {
-			return at > w.pos
+			return at > start, 0
 		}
 		if n, _ := w.r.ReadAt(head[:], at); n < len(head) {
-			return false
+			return false, 0
 		}
 		for _, c := range head[:4] {
 			if c < ' ' || c > '~' {
-				return false
+				return false, 0
 			}
 		}
 		length := int64(binary.LittleEndian.Uint32(head[4:]))
-		at += int64(len(head)) + length + length%2
-		if at > w.size+1 {
-			return false
+		at += int64(len(head))
+		if string(head[:4]) == "data" && length > 0 {
+			return true, min(length, w.size-at)
+		}
+		if at += length + length%2; at > w.size+1 {
+			return false, 0
 		}
 	}
-	return false
+	return false, 0
 }
 
 // unsupported is a file that cannot be judged for a reason its sender can mend.

@@ -82,14 +82,21 @@ func TestParseWAVTakes(t *testing.T) {
 			slices.Concat([]byte("ID3\x04\x00\x00\x00\x00\x00\x02xxID3\x03\x00\x00\x00\x00\x00\x00"), riff("RIFF", format(1, 1, 8000, 16), zeroes(8))),
 			wavSound{wavPCM, 1, 8000, 2, 66, 4, 0},
 		},
-		"cut off":             {riff("RIFF", format(1, 1, 8000, 16), riffChunk("data", 9000, make([]byte, 64))), wavSound{wavPCM, 1, 8000, 2, 44, 32, 4468}},
-		"cut off, RF64":       {riff("RF64", ds64, format(1, 1, 8000, 16), riffChunk("data", 0xFFFFFFFF, make([]byte, 2000))), wavSound{wavPCM, 1, 8000, 2, 80, 1000, 600}},
-		"less than a sample":  {riff("RIFF", format(1, 2, 8000, 16), riffChunk("data", 67, make([]byte, 64))), wavSound{wavPCM, 2, 8000, 2, 44, 16, 0}},
-		"from a pipe":         {riff("RIFF", format(1, 1, 8000, 16), riffChunk("data", 0x7ffff000, make([]byte, 64))), wavSound{wavPCM, 1, 8000, 2, 44, 32, 0}},
-		"half a sample":       {riff("RIFF", format(1, 2, 8000, 16), zeroes(66)), wavSound{wavPCM, 2, 8000, 2, 44, 16, 0}},
-		"more after data":     {riff("RIFF", format(1, 1, 8000, 16), zeroes(64), riffChunk("LIST", 0x7FFFFFFF, nil)), wavSound{wavPCM, 1, 8000, 2, 44, 32, 0}},
-		"RF64":                {riff("RF64", ds64, format(1, 1, 8000, 16), riffChunk("data", 0xFFFFFFFF, make([]byte, 4000))), wavSound{wavPCM, 1, 8000, 2, 80, 1600, 0}},
-		"BW64":                {riff("BW64", ds64, format(1, 1, 8000, 16), riffChunk("data", 0xFFFFFFFF, make([]byte, 4000))), wavSound{wavPCM, 1, 8000, 2, 80, 1600, 0}},
+		"cut off":            {riff("RIFF", format(1, 1, 8000, 16), riffChunk("data", 9000, make([]byte, 64))), wavSound{wavPCM, 1, 8000, 2, 44, 32, 4468}},
+		"cut off, RF64":      {riff("RF64", ds64, format(1, 1, 8000, 16), riffChunk("data", 0xFFFFFFFF, make([]byte, 2000))), wavSound{wavPCM, 1, 8000, 2, 80, 1000, 600}},
+		"less than a sample": {riff("RIFF", format(1, 2, 8000, 16), riffChunk("data", 67, make([]byte, 64))), wavSound{wavPCM, 2, 8000, 2, 44, 16, 0}},
+		"from a pipe":        {riff("RIFF", format(1, 1, 8000, 16), riffChunk("data", 0x7ffff000, make([]byte, 64))), wavSound{wavPCM, 1, 8000, 2, 44, 32, 0}},
+		"half a sample":      {riff("RIFF", format(1, 2, 8000, 16), zeroes(66)), wavSound{wavPCM, 2, 8000, 2, 44, 16, 0}},
+		"more after data":    {riff("RIFF", format(1, 1, 8000, 16), zeroes(64), riffChunk("LIST", 0x7FFFFFFF, nil)), wavSound{wavPCM, 1, 8000, 2, 44, 32, 0}},
+		"RF64":               {riff("RF64", ds64, format(1, 1, 8000, 16), riffChunk("data", 0xFFFFFFFF, make([]byte, 4000))), wavSound{wavPCM, 1, 8000, 2, 80, 1600, 0}},
+		"BW64":               {riff("BW64", ds64, format(1, 1, 8000, 16), riffChunk("data", 0xFFFFFFFF, make([]byte, 4000))), wavSound{wavPCM, 1, 8000, 2, 80, 1600, 0}},
+		// These were refused, or said to hold no sound.
+		"no alignment":        {riff("RIFF", formatAligned(1, 2, 8000, 16, 0), zeroes(64)), wavSound{wavPCM, 2, 8000, 2, 44, 16, 0}},
+		"format twice":        {riff("RIFF", format(1, 1, 8000, 16), format(1, 1, 8000, 16), zeroes(64)), wavSound{wavPCM, 1, 8000, 2, 68, 32, 0}},
+		"empty data first":    {riff("RIFF", format(1, 1, 8000, 16), zeroes(0), zeroes(0), riffChunk("LIST", 3, []byte("abc")), zeroes(64)), wavSound{wavPCM, 1, 8000, 2, 72, 32, 0}},
+		"empty data, cut off": {riff("RIFF", format(1, 1, 8000, 16), zeroes(0), riffChunk("data", 9000, make([]byte, 64))), wavSound{wavPCM, 1, 8000, 2, 52, 32, 4468}},
+		// Nothing told that only the first was judged.
+		"data twice":          {riff("RIFF", format(1, 1, 8000, 8), zeroes(63), riffChunk("LIST", 3, []byte("abc")), zeroes(40)), wavSound{wavPCM, 1, 8000, 1, 44, 63, 40}},
 		"RF64 without length": {riff("RF64", format(1, 1, 8000, 16), riffChunk("data", 0xFFFFFFFF, make([]byte, 64))), wavSound{wavPCM, 1, 8000, 2, 44, 32, 0}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -114,7 +121,7 @@ func TestParseWAVRefuses(t *testing.T) {
 		"header only":           {riff("RIFF"), ""},
 		"no data":               {riff("RIFF", plain), ""},
 		"data first":            {riff("RIFF", zeroes(8), plain), ""},
-		"two formats":           {riff("RIFF", plain, plain, zeroes(8)), ""},
+		"two formats":           {riff("RIFF", plain, format(1, 1, 16000, 16), zeroes(8)), ""},
 		"short format":          {riff("RIFF", riffChunk("fmt ", 14, make([]byte, 14)), zeroes(8)), ""},
 		"huge format":           {riff("RIFF", riffChunk("fmt ", 8000, make([]byte, 8000)), zeroes(8)), ""},
 		"chunk beyond the file": {riff("RIFF", plain, riffChunk("LIST", 1<<30, nil), zeroes(8)), ""},
@@ -129,14 +136,16 @@ func TestParseWAVRefuses(t *testing.T) {
 		"thousands of chunks":   {riff("RIFF", bytes.Repeat(riffChunk("junk", 0, nil), 20_000), plain, zeroes(8)), ""},
 		"empty":                 {riff("RIFF", plain, riffChunk("data", 0, nil)), "no sound"},
 		// It was taken for a length that was never filled in, and the tags for sound.
-		"empty, and tags":     {riff("RIFF", plain, riffChunk("data", 0, nil), riffChunk("LIST", 9, []byte("INFOISFTx")), riffChunk("id3 ", 4000, make([]byte, 4000))), "no sound"},
-		"RIFX":                {riff("RIFX", plain, zeroes(8)), "big-endian"},
-		"MP3 inside":          {riff("RIFF", format(0x55, 1, 8000, 16), zeroes(8)), "0x0055"},
-		"ADPCM":               {riff("RIFF", formatAligned(2, 1, 8000, 4, 256), zeroes(512)), "0x0002"},
-		"foreign GUID":        {riff("RIFF", extensible(1, 1, 8000, 16, strings.Repeat("x", 14)), zeroes(8)), "extensible"},
-		"extensible without":  {riff("RIFF", format(wavExtensible, 1, 8000, 16), zeroes(8)), "extensible"},
-		"float of 16 bits":    {riff("RIFF", format(3, 1, 8000, 16), zeroes(8)), "16 bits"},
-		"integers of 64 bits": {riff("RIFF", format(1, 1, 8000, 64), zeroes(8)), "64 bits"},
+		"empty, and tags":    {riff("RIFF", plain, riffChunk("data", 0, nil), riffChunk("LIST", 9, []byte("INFOISFTx")), riffChunk("id3 ", 4000, make([]byte, 4000))), "no sound"},
+		"RIFX":               {riff("RIFX", plain, zeroes(8)), "big-endian"},
+		"MP3 inside":         {riff("RIFF", format(0x55, 1, 8000, 16), zeroes(8)), "0x0055"},
+		"ADPCM":              {riff("RIFF", formatAligned(2, 1, 8000, 4, 256), zeroes(512)), "0x0002"},
+		"foreign GUID":       {riff("RIFF", extensible(1, 1, 8000, 16, strings.Repeat("x", 14)), zeroes(8)), "extensible"},
+		"extensible without": {riff("RIFF", format(wavExtensible, 1, 8000, 16), zeroes(8)), "extensible"},
+		"float of 16 bits":   {riff("RIFF", format(3, 1, 8000, 16), zeroes(8)), "16 bits"},
+		// FFmpeg takes them for floating point, others for integers at either end. They were called damaged.
+		"24 bits in four bytes": {riff("RIFF", formatAligned(1, 2, 8000, 24, 8), zeroes(8)), "24 bits in four bytes"},
+		"integers of 64 bits":   {riff("RIFF", format(1, 1, 8000, 64), zeroes(8)), "64 bits"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -168,6 +177,7 @@ func FuzzWAV(f *testing.F) {
 	f.Add(riff("RF64", riffChunk("ds64", 28, bytes.Repeat([]byte{0xFF}, 28)), format(1, 1, 8000, 24), zeroes(9)))
 	f.Add(riff("BW64", format(1, 1, 8000, 16), riffChunk("data", 0xFFFFFFFF, make([]byte, 64))))
 	f.Add(riff("RIFF", format(1, 1, 8000, 16), riffChunk("data", 0, nil), riffChunk("LIST", 9, []byte("INFOISFTx"))))
+	f.Add(riff("RIFF", format(1, 1, 8000, 16), zeroes(0), format(1, 1, 8000, 16), zeroes(8), zeroes(8)))
 	f.Add(riff("RIFX", format(1, 1, 8000, 16), zeroes(8)))
 	f.Add(append([]byte("ID3\x04\x00\x00\x00\x00\x00\x02xx"), riff("RIFF", format(1, 1, 8000, 16), zeroes(8))...))
 	f.Fuzz(func(t *testing.T, file []byte) {

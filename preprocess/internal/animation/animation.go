@@ -12,6 +12,7 @@ import (
 type Animation struct {
 	Width, Height int
 	Frames        []Frame
+	Incomplete    bool // there should be more frames, or something that is none stands behind or between them
 }
 
 // Frame is one picture of an animation, to be put onto those before it.
@@ -51,8 +52,13 @@ var (
 	ErrTooLarge = errors.New("animation: too many frames or pixels")
 )
 
-// unnamedDelay replaces a delay of zero, as browsers do.
-const unnamedDelay = 100 * time.Millisecond
+// named replaces a delay of zero, as browsers do.
+func named(delay time.Duration) time.Duration {
+	if delay <= 0 {
+		return 100 * time.Millisecond
+	}
+	return delay
+}
 
 // add appends a frame after checking it. All of it is there unless its extent says otherwise.
 func (a *Animation) add(f Frame) error {
@@ -62,9 +68,7 @@ func (a *Animation) add(f Frame) error {
 	if f.Rect.Empty() || !f.Rect.In(image.Rect(0, 0, a.Width, a.Height)) {
 		return ErrDamaged
 	}
-	if f.Delay <= 0 {
-		f.Delay = unnamedDelay
-	}
+	f.Delay = named(f.Delay)
 	a.Frames = append(a.Frames, f)
 	if len(a.Frames) > MaxFrames {
 		return ErrTooLarge
@@ -122,13 +126,13 @@ func (a *Animation) Spread(n int) []Moment {
 }
 
 // KeyFrame is the last frame up to i before which nothing needs to be decoded
-// to show i: it covers the whole animation and hides what was there. What is
-// restored after a frame is hidden while it shows, and not from those after it.
+// to show i: it covers the whole animation and hides what was there. One after
+// which what was there is restored hides it for no longer than it shows.
 func (a *Animation) KeyFrame(i int) int {
 	whole := image.Rect(0, 0, a.Width, a.Height)
 	for k := i; k > 0; k-- {
 		f, before := a.Frames[k], a.Frames[k-1]
-		if f.Rect == whole && (!f.Over || !f.Alpha) && (k == i || f.Disposal != Restore) {
+		if f.Rect == whole && (!f.Over || !f.Alpha) && f.Disposal != Restore {
 			return k
 		}
 		if before.Disposal == Clear && before.Rect == whole {

@@ -106,6 +106,27 @@ func TestGIFBeyondItsScreen(t *testing.T) {
 	}
 }
 
+// TestGIFOfUnseenFrames: a file with a later frame outside of its screen, or of no size, was
+// refused as a whole, though all others show the rest of it.
+func TestGIFOfUnseenFrames(t *testing.T) {
+	t.Parallel()
+	whole := threeFrames(t)
+	second := bytes.Index(whole, []byte{0x2c, 2, 0, 1, 0, 4, 0, 2, 0})
+	for name, patch := range map[string]struct{ at, value byte }{"outside": {1, 8}, "of no size": {5, 0}} {
+		data := bytes.Clone(whole)
+		data[second+int(patch.at)] = patch.value
+		a, err := GIF(data)
+		if err != nil || len(a.Frames) != 2 || a.Frames[0].Delay != 150*time.Millisecond || a.Duration() != 350*time.Millisecond {
+			t.Errorf("%s: %+v, %v", name, a, err)
+		}
+	}
+	first := bytes.Clone(whole)
+	first[bytes.Index(first, []byte{0x2c, 0, 0, 0, 0, 8, 0, 6, 0})+5] = 0
+	if _, err := GIF(first); !errors.Is(err, ErrDamaged) {
+		t.Errorf("the first: %v", err)
+	}
+}
+
 // even is an animation of n frames of a second each.
 func even(n int) *Animation {
 	a := &Animation{Width: 2, Height: 2}
@@ -173,7 +194,7 @@ func TestKeyFrameThatIsRestored(t *testing.T) {
 	if got := a.KeyFrame(5); got != 1 {
 		t.Errorf("after it: %d", got)
 	}
-	if got := a.KeyFrame(3); got != 3 {
+	if got := a.KeyFrame(3); got != 1 {
 		t.Errorf("itself: %d", got)
 	}
 }
@@ -186,6 +207,12 @@ func TestStillsAreNotAnimated(t *testing.T) {
 	}
 	if a, err := PNG(b.Bytes()); a != nil || err != nil {
 		t.Errorf("PNG: %v, %v", a, err)
+	}
+	// These were refused as damaged, or animated, and are shown as still pictures by browsers.
+	for name, data := range map[string][]byte{"none said": smallPNG(0, 0), "none there": smallPNG(2, 0), "none said, some there": smallPNG(0, 2)} {
+		if a, err := PNG(data); a != nil || err != nil {
+			t.Errorf("PNG of no frames, %s: %v, %v", name, a, err)
+		}
 	}
 	still := []byte("RIFF\x0c\x00\x00\x00WEBPVP8L\x00\x00\x00\x00")
 	if a, err := WebP(still); a != nil || err != nil {
@@ -215,12 +242,40 @@ func TestDamage(t *testing.T) {
 	if _, err := WebP([]byte("RIFF\x01\x00\x00\x00WEBP00000000")); !errors.Is(err, ErrDamaged) {
 		t.Errorf("a WebP of 9 bytes by its own account: %v", err)
 	}
-	outside := bytes.Clone(whole)
-	second := bytes.Index(outside, []byte{0x2c, 2, 0, 1, 0, 4, 0, 2, 0})
-	outside[second+1] = 8 // to the right of the screen
-	if _, err := GIF(outside); !errors.Is(err, ErrDamaged) {
-		t.Errorf("a frame of which nothing can be seen: %v", err)
+}
+
+// TestSharedChunksAreShort: a palette of megabytes was copied for each of thousands of frames, with a
+// checksum.
+func TestSharedChunksAreShort(t *testing.T) {
+	t.Parallel()
+	longest := map[string]int{"PLTE": 768, "tRNS": 256, "gAMA": 4, "sBIT": 4}
+	for kind, n := range longest {
+		for length, kept := range map[int]bool{n: true, n + 1: false} {
+			seed := smallPNG(1, 2)
+			at := bytes.Index(seed, []byte("acTL")) - 4
+			a, err := PNG(slices.Concat(seed[:at], appendChunk(nil, kind, make([]byte, length)), seed[at:]))
+			if err != nil || bytes.Contains(a.Frames[1].Still(), []byte(kind)) != kept {
+				t.Errorf("%s of %d bytes: %v", kind, length, err)
+			}
+		}
 	}
+}
+
+// smallPNG is an animation of one pixel and so many frames, and says how many there are.
+func smallPNG(said byte, frames int) []byte {
+	control := make([]byte, 26)
+	control[7], control[11], control[23] = 1, 1, 10
+	data := appendChunk([]byte(pngMagic), "IHDR", []byte{0, 0, 0, 1, 0, 0, 0, 1, 8, 0, 0, 0, 0})
+	data = appendChunk(data, "acTL", []byte{0, 0, 0, said, 0, 0, 0, 0})
+	if frames > 0 {
+		data = appendChunk(data, "fcTL", control)
+	}
+	data = appendChunk(data, "IDAT", []byte{1, 2, 3})
+	for range frames - 1 {
+		data = appendChunk(data, "fcTL", control)
+		data = appendChunk(data, "fdAT", []byte{0, 0, 0, 0, 1, 2, 3})
+	}
+	return appendChunk(data, "IEND", nil)
 }
 
 // fuzzFrames holds what every file that is taken apart promises.
@@ -258,16 +313,7 @@ func FuzzGIF(f *testing.F) {
 }
 
 func FuzzPNG(f *testing.F) {
-	control := make([]byte, 26)
-	control[7], control[11], control[23] = 1, 1, 10
-	header := []byte{0, 0, 0, 1, 0, 0, 0, 1, 8, 0, 0, 0, 0}
-	seed := appendChunk([]byte(pngMagic), "IHDR", header)
-	seed = appendChunk(seed, "acTL", make([]byte, 8))
-	seed = appendChunk(seed, "fcTL", control)
-	seed = appendChunk(seed, "IDAT", []byte{1, 2, 3})
-	seed = appendChunk(seed, "fcTL", control)
-	seed = appendChunk(seed, "fdAT", []byte{0, 0, 0, 0, 1, 2, 3})
-	seed = appendChunk(seed, "IEND", nil)
+	seed := smallPNG(2, 2)
 	if a, err := PNG(seed); err != nil || len(a.Frames) != 2 {
 		f.Fatal("the seed is no animation", err)
 	}

@@ -1,6 +1,7 @@
 package animation
 
 import (
+	"bytes"
 	"encoding/binary"
 	"image"
 	"slices"
@@ -22,21 +23,28 @@ func GIF(data []byte) (*Animation, error) {
 		var err error
 		switch kind {
 		case 0x21:
-			err = r.extension()
+			ok = r.extension()
 		case 0x2c:
 			err = r.frame()
 		case 0x3b:
 			return r.finish()
 		default:
-			if len(r.result.Frames) > 0 { // rubbish after the last frame is common
-				return r.finish()
-			}
-			err = ErrDamaged
+			ok = false
 		}
 		if err != nil {
 			return nil, err
 		}
+		if !ok { // browsers end there
+			r.result.Incomplete = kind != 0 || !r.ends()
+			return r.finish()
+		}
 	}
+}
+
+// ends says whether nothing but zeros comes before the end, as is common.
+func (r *gifReader) ends() bool {
+	rest := bytes.TrimLeft(r.data[r.at:], "\x00")
+	return len(rest) == 0 || rest[0] == 0x3b
 }
 
 // finish returns the frames if there are any, at a bearable cost.
@@ -54,6 +62,7 @@ type gifReader struct {
 	palette []byte // the global one
 	flags   byte   // of the screen: whether there is a palette, and its size
 	control []byte // the graphic control extension of the next frame
+	left    int    // frames of which nothing shows
 	result  Animation
 }
 
@@ -82,6 +91,9 @@ func paletteSize(flags byte) int {
 	}
 	return 3 << (flags&7 + 1)
 }
+
+// longestPalette is the length of a palette of 256 colours.
+const longestPalette = 3 * 256
 
 // header reads up to the global palette.
 func (r *gifReader) header() error {
@@ -114,20 +126,18 @@ func (r *gifReader) blocks() bool {
 	}
 }
 
-// extension remembers a graphic control extension and skips the others.
-func (r *gifReader) extension() error {
+// extension remembers a graphic control extension and skips the others. It is false
+// where one is cut off.
+func (r *gifReader) extension() bool {
 	label, ok := r.byte()
-	if !ok {
-		return ErrDamaged
-	}
 	start := r.at
-	if !r.blocks() {
-		return ErrDamaged
+	if !ok || !r.blocks() {
+		return false
 	}
 	if block := r.data[start:r.at]; label == 0xf9 && len(block) == 6 && block[0] == 4 {
 		r.control = block
 	}
-	return nil
+	return true
 }
 
 // frame takes one picture.
@@ -155,7 +165,19 @@ func (r *gifReader) frame() error {
 		f.Disposal = gifDisposal(control[1] >> 2 & 7)
 	}
 	f.still = func() []byte { return gifStill(body, control, flags, palette, w, h) }
+	if len(r.result.Frames) > 0 && f.Rect.Empty() {
+		return r.unseen(f)
+	}
 	return r.result.add(f)
+}
+
+// unseen leaves a frame out of which nothing shows: what was there stays for as long.
+func (r *gifReader) unseen(f Frame) error {
+	if r.left++; r.left > MaxFrames {
+		return ErrTooLarge
+	}
+	r.result.Frames[len(r.result.Frames)-1].Delay += named(f.Delay)
+	return nil
 }
 
 // screen is what is shown, which the first frame enlarges where it does not fit. Later
@@ -179,11 +201,19 @@ func gifDisposal(n byte) Disposal {
 	return Keep
 }
 
-// gifStill is a GIF file with one picture that fills it.
+// gifStill is a GIF file with one picture that fills it. Its palette, whether of its own
+// or of all frames, is as long as can be: pixels may be beyond a shorter one.
 func gifStill(body, control []byte, flags byte, palette []byte, w, h int) []byte {
+	if own := paletteSize(body[8]); own > 0 {
+		flags, palette, body = body[8], body[9:9+own], slices.Concat(body[:8], []byte{body[8] &^ 0x87}, body[9+own:])
+	}
 	out := []byte("GIF89a")
 	out = binary.LittleEndian.AppendUint16(out, uint16(w)) //nolint:gosec // read from 16 bits
 	out = binary.LittleEndian.AppendUint16(out, uint16(h)) //nolint:gosec // read from 16 bits
+	if len(palette) > 0 {
+		flags |= 7
+		palette = slices.Concat(palette, make([]byte, longestPalette-len(palette)))
+	}
 	out = append(out, flags, 0, 0)
 	out = append(out, palette...)
 	if control != nil {

@@ -11,12 +11,13 @@ import (
 const pngMagic = "\x89PNG\r\n\x1a\n"
 
 // PNG takes an animated PNG file apart. It returns nil for one that is not
-// animated.
+// animated, or says that it is but has no frames.
 func PNG(data []byte) (*Animation, error) {
 	if len(data) < len(pngMagic) || string(data[:len(pngMagic)]) != pngMagic {
 		return nil, ErrDamaged
 	}
 	w := &pngWalker{}
+	w.result.Incomplete = true // until it has its end
 	for rest := data[len(pngMagic):]; len(rest) > 0; {
 		if len(rest) < 12 {
 			return nil, ErrDamaged
@@ -28,6 +29,7 @@ func PNG(data []byte) (*Animation, error) {
 		kind, body := string(rest[4:8]), rest[8:8+length]
 		rest = rest[12+length:]
 		if kind == "IEND" {
+			w.result.Incomplete = false
 			break
 		}
 		if kind == "IDAT" && !w.animated {
@@ -43,6 +45,10 @@ func PNG(data []byte) (*Animation, error) {
 	if err := w.finish(); err != nil {
 		return nil, err
 	}
+	if len(w.result.Frames) == 0 && !w.later {
+		return nil, nil //nolint:nilnil // only a picture for those who cannot animate
+	}
+	w.result.Incomplete = w.result.Incomplete || len(w.result.Frames) < w.frames
 	return &w.result, w.result.check()
 }
 
@@ -50,11 +56,16 @@ func PNG(data []byte) (*Animation, error) {
 type pngWalker struct {
 	result   Animation
 	animated bool
+	frames   int  // as many as there should be
+	later    bool // there are pixels of a frame behind the first
 	header   []byte
 	shared   [][2]string // chunks before the pixels that each picture needs, type and body
 	control  []byte      // the frame that is being collected
 	pixels   [][]byte
 }
+
+// longestShared bounds what is copied for each frame, by what these chunks may be.
+var longestShared = map[string]int{"PLTE": 3 * 256, "tRNS": 256, "gAMA": 4, "sBIT": 4}
 
 // chunk takes one chunk in.
 func (w *pngWalker) chunk(kind string, body []byte) error {
@@ -67,9 +78,12 @@ func (w *pngWalker) chunk(kind string, body []byte) error {
 		w.result.Width = int(binary.BigEndian.Uint32(body) & 0x7fffffff)
 		w.result.Height = int(binary.BigEndian.Uint32(body[4:]) & 0x7fffffff)
 	case "acTL":
-		w.animated = true
+		if len(body) >= 4 {
+			w.frames = int(binary.BigEndian.Uint32(body))
+		}
+		w.animated = w.frames > 0
 	case "PLTE", "tRNS", "gAMA", "sBIT":
-		if len(w.shared) < 16 {
+		if len(w.shared) < 16 && len(body) <= longestShared[kind] {
 			w.shared = append(w.shared, [2]string{kind, string(body)})
 		}
 	case "fcTL":
@@ -88,6 +102,7 @@ func (w *pngWalker) chunk(kind string, body []byte) error {
 		if len(body) < 4 {
 			return ErrDamaged
 		}
+		w.later = true
 		w.pixels = append(w.pixels, body[4:])
 	}
 	return nil

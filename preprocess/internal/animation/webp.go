@@ -18,7 +18,7 @@ func WebP(data []byte) (*Animation, error) {
 		return nil, ErrDamaged
 	}
 	var a *Animation
-	err := riffChunks(data[12:size], func(kind string, body []byte) error {
+	rest, err := riffChunks(data[12:size], func(kind string, body []byte) error {
 		switch {
 		case kind == "VP8X" && len(body) >= 10 && body[0]&2 != 0:
 			a = &Animation{Width: 1 + uint24(body[4:]), Height: 1 + uint24(body[7:])}
@@ -30,22 +30,23 @@ func WebP(data []byte) (*Animation, error) {
 	if err != nil || a == nil {
 		return nil, err
 	}
+	a.Incomplete = len(bytes.TrimLeft(rest, "\x00")) > 0
 	return a, a.check()
 }
 
-// riffChunks calls f for each chunk.
-func riffChunks(b []byte, f func(kind string, body []byte) error) error {
+// riffChunks calls f for each chunk and returns what is left behind them.
+func riffChunks(b []byte, f func(kind string, body []byte) error) ([]byte, error) {
 	for len(b) >= 8 {
 		length := int64(binary.LittleEndian.Uint32(b[4:]))
 		if length > int64(len(b)-8) {
-			return ErrDamaged
+			return nil, ErrDamaged
 		}
 		if err := f(string(b[:4]), b[8:8+length]); err != nil {
-			return err
+			return nil, err
 		}
 		b = b[min(int64(len(b)), 8+length+length&1):]
 	}
-	return nil
+	return b, nil
 }
 
 // uint24 reads three bytes.
@@ -96,7 +97,7 @@ func webpStill(chunks []byte, w, h int) []byte {
 func LosslessWebP(data []byte) bool {
 	found := false
 	if len(data) > 12 {
-		_ = riffChunks(data[12:], func(kind string, _ []byte) error {
+		_, _ = riffChunks(data[12:], func(kind string, _ []byte) error {
 			found = found || kind == "VP8L"
 			return nil
 		})
@@ -109,7 +110,7 @@ func LosslessWebP(data []byte) bool {
 func EXIF(data []byte) []byte {
 	var found []byte
 	if len(data) > 12 {
-		_ = riffChunks(data[12:], func(kind string, body []byte) error {
+		_, _ = riffChunks(data[12:], func(kind string, body []byte) error {
 			if kind == "EXIF" && found == nil {
 				found = bytes.TrimPrefix(body, []byte("Exif\x00\x00"))
 			}

@@ -3,6 +3,7 @@ package heif
 import (
 	"bytes"
 	"encoding/binary"
+	"slices"
 )
 
 // AlphaFile returns a copy of a file whose main picture is what was the
@@ -41,32 +42,33 @@ func swapAlpha(meta []box) bool {
 	if !ok || err != nil || len(references) < 4 {
 		return false
 	}
-	for _, item := range auxiliaries(references, primary) {
-		indices, _ := associations(links, item)
-		for _, i := range indices {
-			if i >= 1 && i <= len(shared) && alpha(shared[i-1:i]) {
-				return putPrimary(main, item)
-			}
+	auxiliary, alphas := auxiliaries(references, primary), make(map[int]bool)
+	for i := range shared {
+		alphas[i+1] = alpha(shared[i : i+1])
+	}
+	for item, indices := range items(links) {
+		if auxiliary[item] && slices.ContainsFunc(indices, func(i int) bool { return alphas[i] }) {
+			return putPrimary(main, item)
 		}
 	}
 	return false
 }
 
-// auxiliaries lists the items that an iref box calls auxiliary to item.
-func auxiliaries(b []byte, item uint32) []uint32 {
+// auxiliaries are the items that an iref box calls auxiliary to item.
+func auxiliaries(b []byte, item uint32) map[uint32]bool {
 	all, _ := boxes(b[4:])
 	width := 2
 	if b[0] > 0 {
 		width = 4
 	}
-	var found []uint32
+	found := make(map[uint32]bool)
 	for _, r := range all {
 		if r.kind != "auxl" || len(r.body) < width+2 {
 			continue
 		}
 		for to := r.body[width+2:]; len(to) >= width; to = to[width:] {
 			if number(to[:width]) == item {
-				found = append(found, number(r.body[:width]))
+				found[number(r.body[:width])] = true
 			}
 		}
 	}

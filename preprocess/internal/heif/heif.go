@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 )
 
 // Info is what the properties of the main picture say.
@@ -231,35 +232,48 @@ func alpha(properties []box) bool {
 
 // associations lists the properties of an item, counted from 1.
 func associations(b []byte, item uint32) ([]int, error) {
-	if len(b) < 8 {
-		return nil, errors.New("heif: no properties are given to the pictures")
-	}
-	wideItems, wideIndices := b[0] >= 1, b[3]&1 != 0
-	entries := binary.BigEndian.Uint32(b[4:])
-	b = b[8:]
-	for range entries {
-		var found []int
-		id, count, rest, ok := entry(b, wideItems)
-		if !ok {
-			break
-		}
-		b = rest
-		for range count {
-			var index int
-			if wideIndices && len(b) >= 2 {
-				index, b = int(binary.BigEndian.Uint16(b)&0x7fff), b[2:]
-			} else if !wideIndices && len(b) >= 1 {
-				index, b = int(b[0]&0x7f), b[1:]
-			} else {
-				return nil, errors.New("heif: the properties are cut off")
-			}
-			found = append(found, index)
-		}
+	for id, indices := range items(b) {
 		if id == item {
-			return found, nil
+			return indices, nil
 		}
 	}
-	return nil, errors.New("heif: the main picture has no properties")
+	return nil, errors.New("heif: no properties are given to the main picture")
+}
+
+// items are the items that properties are given to, and which, counted from 1, up to
+// where that is cut off.
+func items(b []byte) iter.Seq2[uint32, []int] {
+	return func(yield func(uint32, []int) bool) {
+		if len(b) < 8 {
+			return
+		}
+		wideItems, width := b[0] >= 1, 1+int(b[3]&1)
+		entries := binary.BigEndian.Uint32(b[4:])
+		rest := b[8:]
+		for range entries {
+			id, count, properties, ok := entry(rest, wideItems)
+			if !ok || len(properties) < count*width {
+				return
+			}
+			if rest = properties[count*width:]; !yield(id, indices(properties[:count*width], width)) {
+				return
+			}
+		}
+	}
+}
+
+// indices reads numbers of one or two bytes; their highest bit says whether a property
+// matters.
+func indices(b []byte, width int) []int {
+	var found []int
+	for ; len(b) >= width; b = b[width:] {
+		if width == 1 {
+			found = append(found, int(b[0]&0x7f))
+		} else {
+			found = append(found, int(binary.BigEndian.Uint16(b)&0x7fff))
+		}
+	}
+	return found
 }
 
 // entry reads the beginning of an association.

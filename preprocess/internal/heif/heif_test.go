@@ -2,11 +2,13 @@ package heif
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
 	"slices"
 	"testing"
+	"time"
 )
 
 // testdata reads a drawn file.
@@ -75,6 +77,31 @@ func TestTruncated(t *testing.T) {
 	}
 	if _, err := Read(bytes.NewReader(data[:28]), 28); !errors.Is(err, ErrNoPicture) {
 		t.Errorf("no description: %v", err)
+	}
+}
+
+// TestManyAuxiliaries: for each item that was called auxiliary, all of what the file says of
+// any item was read anew: 200 kB took seconds, and a megabyte minutes.
+func TestManyAuxiliaries(t *testing.T) {
+	t.Parallel()
+	const n = 200_000
+	in := func(kind string, body ...[]byte) []byte {
+		whole := slices.Concat(body...)
+		return slices.Concat(binary.BigEndian.AppendUint32(nil, uint32(8+len(whole))), []byte(kind), whole)
+	}
+	version := make([]byte, 4)
+	file := in("meta", version,
+		in("pitm", version, []byte{0, 1}),
+		in("iref", version, in("auxl", []byte{0, 2, 0, 1, 0, 1}), in("auxl", []byte{0, 3, 0, 0}, bytes.Repeat([]byte{0, 1}, n))),
+		in("iprp",
+			in("ipco", in("auxC", version, make([]byte, n))),
+			in("ipma", version, binary.BigEndian.AppendUint32(nil, n), bytes.Repeat([]byte{0, 2, 1, 1}, n))))
+	start := time.Now()
+	if AlphaFile(file) != nil {
+		t.Error("it has transparency")
+	}
+	if took := time.Since(start); took > 5*time.Second {
+		t.Errorf("%d kB took %v", len(file)>>10, took)
 	}
 }
 
