@@ -27,7 +27,7 @@ type Limits struct {
 func DefaultLimits() Limits {
 	return Limits{
 		Pixels: 64_000_000, Duration: 30 * time.Minute, Streams: 32,
-		Side: 1280, Frames: 12, Windows: 16, Samples: 64_000,
+		Side: 1280, Frames: 16, Windows: 16, Samples: 64_000,
 	}
 }
 

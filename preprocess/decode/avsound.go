@@ -74,7 +74,7 @@ func quantize(dst []int16, samples []float32) {
 	for i, x := range samples[:len(dst)] {
 		level := math.RoundToEven(float64(x) * fullScale)
 		if !(level > -fullScale && level < fullScale) { // or no number
-			level = min(finite(float64(x))*fullScale, fullScale-1)
+			level = max(-fullScale, min(finite(float64(x))*fullScale, fullScale-1))
 		}
 		dst[i] = int16(level)
 	}

@@ -57,6 +57,17 @@ func TestWAVAgainstFFmpeg(t *testing.T) {
 	}
 }
 
+// TestLoudWAVAgainstFFmpeg: floats above full scale were clipped before the rate was changed, and FFmpeg, through
+// which the sounds of the training went, clips after: up to .4 in the log-odds of a speech that is 12 dB too loud.
+func TestLoudWAVAgainstFFmpeg(t *testing.T) {
+	t.Parallel()
+	for _, codec := range []string{"pcm_f32le", "pcm_f64le"} {
+		path := filepath.Join(t.TempDir(), codec+".wav")
+		ffmpeg(t, "-f", "lavfi", "-i", "anoisesrc=d=1:a=0.8:r=44100:seed=7", "-af", "aformat=dblp,volume=12dB:precision=double", "-ac", "1", "-c:a", codec, path)
+		compareSound(t, path, preprocess.WAV, 1)
+	}
+}
+
 // TestTaggedWAVAgainstFFmpeg: a WAV file behind an ID3 tag, which FFmpeg plays, was refused.
 func TestTaggedWAVAgainstFFmpeg(t *testing.T) {
 	t.Parallel()

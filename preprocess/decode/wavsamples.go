@@ -65,12 +65,16 @@ func wavSample(s wavSound) (func([]byte) float64, error) {
 	return nil, fmt.Errorf("%w: encoding %d in %d bytes", errDamagedWAV, s.Encoding, s.Bytes)
 }
 
+// loudest is the level beyond which samples are not passed on: what is above full scale may come
+// back below it when the rate is changed, but nothing is made to overflow there.
+const loudest = 256
+
 // finite is x, or silence where x is no level that a sample can have.
 func finite(x float64) float64 {
 	if math.IsNaN(x) || math.IsInf(x, 0) {
 		return 0
 	}
-	return max(-1, min(x, 1))
+	return max(-loudest, min(x, loudest))
 }
 
 // aLaw expands a sample after ITU-T G.711, in [-1, 1].

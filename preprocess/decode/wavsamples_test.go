@@ -154,7 +154,7 @@ func TestWAVFloatsThatAreNoLevels(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []float32{0, 0, 0, 1, -1, 1, 0.25}
+	want := []float32{0, 0, 0, 7, -7, 256, 0.25}
 	for i, x := range readAll(t, file, s) {
 		if x != want[i] {
 			t.Errorf("sample %d is %v, want %v", i, x, want[i])
