@@ -32,7 +32,7 @@ with needs.packages():
     from PIL import Image
     from sklearn.metrics import roc_auc_score
     from vision import gather as pictures
-    from vision.canonical import canonical, overview, overview_factor, rgb, tiles_of
+    from vision.canonical import canonical, coded_lossily, overview, overview_factor, rgb, tiles_of
     from vision.finder import Finder
     from vision.sizes import TOP, levelled
 
@@ -120,7 +120,7 @@ def listed(options, names, suffixes=(".jpg", ".jpeg", ".png")):
 def seen(path):
     """The canonical picture of a file."""
     image = Image.open(path)
-    return canonical(rgb(image), image.format in ("JPEG", "MPO", "WEBP"))
+    return canonical(rgb(image), coded_lossily(image, path.read_bytes()))
 
 
 def scales(pixels, tiles):

@@ -1,5 +1,6 @@
 """Decoding, window cutting, degradations and codecs. 16 kHz mono throughout."""
 import subprocess
+import tempfile
 
 import numpy as np
 import scipy.signal as ss
@@ -33,8 +34,15 @@ def pipe(arguments, data):
 
 
 def decode(data):
-    """Bytes of any media file -> int16 samples, at most LONGEST."""
-    raw = pipe(["-i", "pipe:0", "-vn", *PCM, "pipe:1"], data)
+    """Bytes of any media file -> int16 samples, at most LONGEST.
+
+    By way of a file, as the service has one: from a pipe FFmpeg leaves the padding at the end of MP3 in, and cannot read
+    M4A whose index comes last.
+    """
+    with tempfile.NamedTemporaryFile() as file:
+        file.write(data)
+        file.flush()
+        raw = pipe(["-i", file.name, "-vn", *PCM, "pipe:1"], None)
     return np.frombuffer(raw, "<i2")[:LONGEST]
 
 

@@ -56,6 +56,15 @@ def sound(seed):
     return out.getvalue()
 
 
+class Files(unittest.TestCase):
+    """Clips were decoded from a pipe: MP3 kept its padding, so that windows lay elsewhere than the service's."""
+
+    def test_sounds_are_as_long_as_their_files_say(self):
+        with tempfile.NamedTemporaryFile() as coded:
+            audio.pipe(["-i", "pipe:0", "-c:a", "libmp3lame", "-f", "mp3", "-y", coded.name], sound(1))
+            self.assertEqual(len(audio.decode(Path(coded.name).read_bytes())), audio.RATE)
+
+
 class Unseen(unittest.TestCase):
     """What may teach a model that is judged on other clips."""
 

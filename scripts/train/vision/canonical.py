@@ -20,12 +20,27 @@ cv2.setNumThreads(1)
 def rgb(image):
     """The upright picture without transparency (white shines through), as an array."""
     image = ImageOps.exif_transpose(image)
-    if image.mode in ("RGBA", "LA", "PA", "P"):
+    if image.mode in ("I", "I;16"):  # 16 bits, which Pillow clips to 8
+        grey = np.rint(np.asarray(image, np.float64) * (255 / 65535)).astype(np.uint8)
+        return np.repeat(grey[..., None], 3, axis=2)
+    if image.mode in ("RGBA", "LA", "PA", "P") or "transparency" in image.info:
         image = image.convert("RGBA")
         paper = Image.new("RGB", image.size, (255, 255, 255))
         paper.paste(image, mask=image.split()[3])
         image = paper
     return np.asarray(image.convert("RGB"))
+
+
+def coded_lossily(image, data):
+    """Whether a picture has been through a lossy encoder, by its format, or by the chunks of a WebP file."""
+    if image.format != "WEBP":
+        return image.format in ("JPEG", "MPO", "AVIF")
+    at, kinds = 12, set()
+    while at + 8 <= len(data):
+        size = int.from_bytes(data[at + 4 : at + 8], "little")
+        kinds.add(data[at : at + 4])
+        at += 8 + size + size % 2
+    return b"VP8L" not in kinds
 
 
 def shrink(pixels, longest):

@@ -15,7 +15,7 @@ import cv2
 import numpy as np
 from PIL import Image, ImageFile
 
-from vision.canonical import rgb
+from vision.canonical import coded_lossily, rgb
 
 CLIPS = (".mp4", ".webm", ".mov", ".mkv", ".avi")
 
@@ -158,7 +158,7 @@ def still(item):
         image = Image.open(item.path)
         if image.format == "GIF":
             return None
-        item.lossy = image.format in ("JPEG", "MPO", "WEBP") and (item.whole or not resaved(image))
+        item.lossy = coded_lossily(image, item.path.read_bytes()) and (item.whole or not resaved(image))
         table = float(np.mean(image.quantization[0])) if getattr(image, "quantization", None) else 0.0
         item.facts = [*image.size, table, item.path.stat().st_size, float(image.format == "PNG")]
         return rgb(image)
