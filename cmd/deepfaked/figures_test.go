@@ -42,7 +42,7 @@ func TestReportByHand(t *testing.T) {
 	text, err := json.Marshal(e.report())
 	require.NoError(t, err)
 	assert.JSONEq(t, `{"files": 6, "failed": 1, "media": {
-		"image": {"real": 2, "fake": 2, "auc": 0.75, "auc_ci95": [0.069, 0.992], "eer": 0.5, "ece": 0.325, "operating_points": {
+		"image": {"real": 2, "fake": 2, "auc": 0.75, "auc_ci95": [0.227, 0.967], "eer": 0.5, "ece": 0.325, "operating_points": {
 			"strict": {"threshold": 0.9, "fpr": 0, "tpr": 0.5, "balanced_accuracy": 0.75},
 			"balanced": {"threshold": 0.7, "fpr": 0, "tpr": 1, "balanced_accuracy": 1},
 			"sensitive": {"threshold": 0.5, "fpr": 0.5, "tpr": 1, "balanced_accuracy": 0.75}}},
