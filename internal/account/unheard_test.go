@@ -20,7 +20,7 @@ func unheard(t *testing.T) (near, far *Ledger, between *postgrestest.Unheard) {
 	between = &postgrestest.Unheard{}
 	database, c := postgrestest.Database(t), at("2026-01-15T12:00:00Z")
 	near, far = open(t, database, c), open(t, postgrestest.Between(t, database, between.Relay), c)
-	far.look = 300 * time.Millisecond
+	far.look = 3 * time.Second // of which a slow machine takes half a second
 	return near, far, between
 }
 
