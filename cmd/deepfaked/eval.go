@@ -69,11 +69,7 @@ func (c *evalCommand) makePlots() error {
 	if err := os.MkdirAll(c.Plots, 0o750); err != nil {
 		return usageError{err}
 	}
-	try, err := os.CreateTemp(c.Plots, ".plots-*")
-	if err != nil {
-		return usageError{fmt.Errorf("plots can't be written: %w", err)}
-	}
-	if err := errors.Join(try.Close(), os.Remove(try.Name())); err != nil {
+	if err := writable(c.Plots); err != nil {
 		return usageError{fmt.Errorf("plots can't be written: %w", err)}
 	}
 	return nil

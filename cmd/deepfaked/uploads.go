@@ -55,9 +55,17 @@ func checkFolder(cfg config.Config) error {
 	if cfg.Uploads == ownFolder || !strings.HasPrefix(cfg.Uploads, "file:") {
 		return nil
 	}
-	probe, err := os.CreateTemp(jobsFolder(cfg), ".writable-*")
-	if err != nil {
+	if err := writable(jobsFolder(cfg)); err != nil {
 		return fmt.Errorf("uploads: the folder of %s must be there and must be writable for this user: %w", cfg.Uploads, err)
+	}
+	return nil
+}
+
+// writable shows that files can be made in a folder.
+func writable(dir string) error {
+	probe, err := os.CreateTemp(dir, ".writable-*")
+	if err != nil {
+		return err
 	}
 	return errors.Join(probe.Close(), os.Remove(probe.Name()))
 }
