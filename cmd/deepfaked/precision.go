@@ -56,18 +56,18 @@ func oneInPrecision(env *ort.Environment, m *models.Model, wanted string, logger
 		logger.Warn("a model has no variant in the precision that was asked for, it runs in full precision", "model", m.Card.Name, "precision", p)
 		return choice{Model: m}, nil
 	}
-	err := checkVariant(env, v, tried(env.Provider()))
+	err := checkVariant(env, v, trialBatch(env.Provider()))
 	if inexact, off := errors.AsType[*inexactError](err); off {
 		return choice{}, inexact.refused()
 	}
 	return choice{Model: v}, err
 }
 
-// tried is the largest batch by which a precision is tried: one row, as what is to
+// trialBatch is the largest batch by which a precision is tried: one row, as what is to
 // be run is proven once more when its sessions are made, which takes long enough. TensorRT
 // would build an engine for that one row and then another for more, at every start: it
 // keeps one of a graph.
-func tried(on ort.Provider) int {
+func trialBatch(on ort.Provider) int {
 	if on == ort.TensorRT {
 		return largestBatch(on)
 	}
@@ -89,7 +89,7 @@ func quickestRight(env *ort.Environment, m *models.Model, logger *slog.Logger) (
 		if v == m {
 			return nil
 		}
-		return checkVariant(env, v, tried(env.Provider()))
+		return checkVariant(env, v, trialBatch(env.Provider()))
 	})
 	return c, err
 }

@@ -101,13 +101,13 @@ func TestQuickest(t *testing.T) {
 	assert.Equal(t, []models.Precision{models.FP16, models.TF32}, quickest(ort.TensorRT))
 }
 
-// TestTried: TensorRT, which keeps one engine of a graph, built one for a row and one for the largest batch
+// TestTrialBatch: TensorRT, which keeps one engine of a graph, built one for a row and one for the largest batch
 // in turns, at every start, for a minute and more each, and never used what it had kept.
-func TestTried(t *testing.T) {
+func TestTrialBatch(t *testing.T) {
 	t.Parallel()
-	assert.Equal(t, gpuBatch, tried(ort.TensorRT))
-	assert.Equal(t, 1, tried(ort.CUDA))
-	assert.Equal(t, 1, tried(ort.CPU))
+	assert.Equal(t, gpuBatch, trialBatch(ort.TensorRT))
+	assert.Equal(t, 1, trialBatch(ort.CUDA))
+	assert.Equal(t, 1, trialBatch(ort.CPU))
 }
 
 // TestRunnable: on a GPU models verify ran the variants in 8 bits, which come out otherwise there
