@@ -30,18 +30,18 @@ func (l *lent) Read(p []byte) (int, error) {
 }
 
 // takeBack has no further Read begin, and waits for the one under way, but not
-// beyond the end of ctx: it may never return.
+// beyond the end of ctx: it may never return. With none under way the token is there at once,
+// whether or not ctx has ended, and orders what was read before what the caller does next.
 func (l *lent) takeBack(ctx context.Context) {
 	l.back.Store(true)
-	until := ctx.Done()
-	if len(l.reading) == 0 {
-		// Nothing is waited for now, and past Reads are to be over for the caller
-		// even where ctx has ended.
-		until = nil
-	}
 	select {
 	case l.reading <- struct{}{}:
-		<-l.reading
-	case <-until:
+	default:
+		select {
+		case l.reading <- struct{}{}:
+		case <-ctx.Done():
+			return
+		}
 	}
+	<-l.reading
 }

@@ -41,8 +41,8 @@ func (r *Result) Due() *Tally {
 	return all
 }
 
-// chance is how many requests in a row may get no answer by chance.
-const chance = 1
+// silence is how many requests in a row have no answer where that is no chance.
+const silence = 2
 
 // Silenced says that no request of the last window got any HTTP answer, and that the
 // last ones to end got none either, whenever they were due: the target is gone, and
@@ -52,7 +52,7 @@ func (r *Result) Silenced() bool {
 	if len(r.Windows) == 0 {
 		return false
 	}
-	return len(r.Windows[len(r.Windows)-1].Due.Statuses) == 0 && r.lost > chance
+	return len(r.Windows[len(r.Windows)-1].Due.Statuses) == 0 && r.lost >= silence
 }
 
 // Answered says that there was an HTTP answer in one of the windows.
