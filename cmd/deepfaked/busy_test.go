@@ -5,7 +5,6 @@ package main
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"os"
 	"testing"
 	"testing/synctest"
@@ -14,7 +13,6 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"deepfaked/inference"
-	"deepfaked/internal/job"
 	"deepfaked/preprocess"
 )
 
@@ -40,12 +38,9 @@ func TestBusyDecodersAreNoFault(t *testing.T) {
 		_, scheduler := hangingScheduler(t)
 		defer scheduler.Close()
 		decoders := make(slots, 2)
-		s := &service{logger: slog.New(slog.DiscardHandler), judge: &late{doubts: make(chan struct{}, 1)}, jobs: &job.Runner{}}
-		s.judge.engine.Store(&engine{scheduler: scheduler, decoder: decoders})
-		s.setReady(nil)
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		go s.examine(ctx)
+		s := examined(ctx, scheduler, decoders)
 		for range cap(decoders) {
 			decoders <- struct{}{}
 			time.AfterFunc(testFor+tendEvery, func() { <-decoders })
@@ -79,12 +74,9 @@ func TestDecodersThatDoNotStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, scheduler := hangingScheduler(t)
 		defer scheduler.Close()
-		s := &service{logger: slog.New(slog.DiscardHandler), judge: &late{doubts: make(chan struct{}, 1)}, jobs: &job.Runner{}}
-		s.judge.engine.Store(&engine{scheduler: scheduler, decoder: startless{time.Now()}})
-		s.setReady(nil)
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		go s.examine(ctx)
+		s := examined(ctx, scheduler, startless{time.Now()})
 		healthy := 0
 		for second := range 300 {
 			if s.judge.healthy() == nil {

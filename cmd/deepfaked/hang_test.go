@@ -43,6 +43,15 @@ func (empty) Decode(context.Context, *os.File, int64, preprocess.Kind, preproces
 	return &preprocess.Media{}, nil
 }
 
+// examined is a service that judges with a decoder, and tests itself until ctx ends.
+func examined(ctx context.Context, scheduler *inference.Scheduler, decoder inference.Decoder) *service {
+	s := &service{logger: slog.New(slog.DiscardHandler), judge: &late{doubts: make(chan struct{}, 1)}, jobs: &job.Runner{}}
+	s.judge.engine.Store(&engine{scheduler: scheduler, decoder: decoder})
+	s.setReady(nil)
+	go s.examine(ctx)
+	return s
+}
+
 // TestRunThatHangs: a GPU that hung returned no error, so that nothing doubted it. Requests
 // stayed for good, no self-test came to its end, and the process was healthy and ready.
 func TestRunThatHangs(t *testing.T) {
@@ -50,12 +59,9 @@ func TestRunThatHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		model, scheduler := hangingScheduler(t)
 		defer scheduler.Close()
-		s := &service{logger: slog.New(slog.DiscardHandler), judge: &late{doubts: make(chan struct{}, 1)}, jobs: &job.Runner{}}
-		s.judge.engine.Store(&engine{scheduler: scheduler, decoder: empty{}})
-		s.setReady(nil)
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		go s.examine(ctx)
+		s := examined(ctx, scheduler, empty{})
 		go func() {
 			_, _ = scheduler.Run(ctx, inference.Work{Model: "m", Rows: 1, Fill: func(int, models.Row) {}})
 		}()
