@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 
 	"deepfaked/internal/filename"
 	"deepfaked/preprocess"
@@ -38,7 +37,7 @@ const (
 // gathering is what has been read so far.
 type gathering struct {
 	files []file
-	known map[inode]bool
+	known map[filename.Identity]bool
 	left  map[string]int // why, and how often
 	room  int64
 }
@@ -48,7 +47,7 @@ type gathering struct {
 // not recognised as media are left out. A file that is reached twice is taken once, as it
 // would be sent twice as often as others. All that is said.
 func gather(paths []string, stderr io.Writer) ([]file, error) {
-	g := &gathering{known: map[inode]bool{}, left: map[string]int{}, room: maxContent}
+	g := &gathering{known: map[filename.Identity]bool{}, left: map[string]int{}, room: maxContent}
 	for _, named := range paths {
 		root, err := resolve(named)
 		if err != nil {
@@ -96,7 +95,7 @@ func (g *gathering) take(path string, named bool) error {
 	if err != nil {
 		return err
 	}
-	id, identified := identify(info)
+	id, identified := filename.IdentityOf(info)
 	if g.known[id] && identified {
 		g.left[repeated]++
 		return nil
@@ -111,17 +110,6 @@ func (g *gathering) take(path string, named bool) error {
 	}
 	g.files, g.known[id] = append(g.files, f), true
 	return nil
-}
-
-// inode is what a file is, whatever its names.
-type inode struct{ device, number uint64 }
-
-func identify(info fs.FileInfo) (id inode, ok bool) {
-	of, ok := info.Sys().(*syscall.Stat_t)
-	if !ok {
-		return inode{}, false
-	}
-	return inode{of.Dev, of.Ino}, true
 }
 
 func hidden(entry fs.DirEntry) bool { return strings.HasPrefix(entry.Name(), ".") }

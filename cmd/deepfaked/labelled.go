@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 
 	"deepfaked/internal/filename"
 )
@@ -30,18 +29,15 @@ type labelled struct {
 	hidden     int             // files and folders whose names begin with a dot
 	closed     []string        // for each folder that can't be read a sentence
 
-	first map[identity]string // the name by which a file was found
-	both  error               // the first file that was found as genuine and as fake
+	first map[filename.Identity]string // the name by which a file was found
+	both  error                        // the first file that was found as genuine and as fake
 	read  func(dir string) ([]fs.DirEntry, error)
 }
-
-// identity tells files apart, whatever they are called.
-type identity struct{ device, inode uint64 }
 
 // findLabelled looks for files in folders called real or fake below dir; of
 // several the nearest counts. Links are followed.
 func findLabelled(dir string) (labelled, error) {
-	l := labelled{fake: map[string]bool{}, first: map[identity]string{}, read: os.ReadDir}
+	l := labelled{fake: map[string]bool{}, first: map[filename.Identity]string{}, read: os.ReadDir}
 	return l, l.find(dir)
 }
 
@@ -98,21 +94,25 @@ func (l *labelled) walk(entries []fs.DirEntry, dir, label string, above []fs.Fil
 // add takes a file, once: links would have it count, and narrow the intervals, as several.
 // info is nil where a link leads nowhere.
 func (l *labelled) add(path string, info fs.FileInfo, fake bool) {
-	if info != nil {
-		stat, _ := info.Sys().(*syscall.Stat_t)
-		is := identity{uint64(stat.Dev), stat.Ino} //nolint:unconvert // is of another type elsewhere
-		first, again := l.first[is]
-		switch {
-		case again && l.fake[first] != fake:
-			l.both = cmp.Or(l.both, fmt.Errorf("%s and %s are one file, which can't be in a folder called %s and in one called %s", filename.Shown(first), filename.Shown(path), folderReal, folderFake))
-			return
-		case again:
-			l.repeated++
-			return
-		}
-		l.first[is] = path
+	if info == nil || !l.again(path, info, fake) {
+		l.names, l.fake[path] = append(l.names, path), fake
 	}
-	l.names, l.fake[path] = append(l.names, path), fake
+}
+
+// again says whether a file has been found before.
+func (l *labelled) again(path string, info fs.FileInfo, fake bool) bool {
+	is, told := filename.IdentityOf(info)
+	first, again := l.first[is]
+	switch {
+	case !told:
+	case !again:
+		l.first[is] = path
+	case l.fake[first] != fake:
+		l.both = cmp.Or(l.both, fmt.Errorf("%s and %s are one file, which can't be in a folder called %s and in one called %s", filename.Shown(first), filename.Shown(path), folderReal, folderFake))
+	default:
+		l.repeated++
+	}
+	return again
 }
 
 // below are the entries of a folder below the one that was asked for, as far as they

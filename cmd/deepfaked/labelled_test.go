@@ -9,6 +9,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"deepfaked/internal/filename"
 )
 
 // tree makes empty files in folders of a new folder.
@@ -107,7 +109,7 @@ func TestAFolderThatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	dir := tree(t, "fake/y.jpg", "real/sub/secret/z.jpg", "real/x.jpg")
 	refused := map[string]bool{filepath.Join(dir, "real", "sub", "secret"): true}
-	l := labelled{fake: map[string]bool{}, first: map[identity]string{}, read: func(dir string) ([]fs.DirEntry, error) {
+	l := labelled{fake: map[string]bool{}, first: map[filename.Identity]string{}, read: func(dir string) ([]fs.DirEntry, error) {
 		if refused[dir] {
 			return nil, &fs.PathError{Op: "open", Path: dir, Err: fs.ErrPermission}
 		}
