@@ -88,13 +88,13 @@ func TestTheReportNamesTheFusion(t *testing.T) {
 			t.Parallel()
 			d := newTestDetector(t, c.media, c.boxes)
 			d.fusion = fusion("1")
-			d.fusion.OperatingPoints["strict"] = models.OperatingPoint{Threshold: .9, FalsePositiveRate: .01, DetectionRate: .2}
+			d.fusion.OperatingPoints["strict"] = models.OperatingPoint{Threshold: .9, FalsePositiveRate: .01, DetectionRate: new(.2)}
 			got, err := d.Detect(t.Context(), Request{Sensitivity: Strict})
 			if err != nil {
 				t.Fatal(err)
 			}
 			if c.want != nil {
-				c.want.Threshold, c.want.FalsePositiveRate, c.want.DetectionRate = .9, .01, .2
+				c.want.Threshold, c.want.FalsePositiveRate, c.want.DetectionRate = .9, .01, new(.2)
 			}
 			assert.Equal(t, c.want, got.Report.Fusion)
 		})
@@ -122,7 +122,7 @@ func TestFusionInForce(t *testing.T) {
 func TestLinesOfAMedium(t *testing.T) {
 	t.Parallel()
 	own := map[string]models.OperatingPoints{"video": {
-		"strict": {Threshold: .8}, "balanced": {Threshold: .6, FalsePositiveRate: .05, DetectionRate: .5}, "sensitive": {Threshold: .2},
+		"strict": {Threshold: .8}, "balanced": {Threshold: .6, FalsePositiveRate: .05, DetectionRate: new(.5)}, "sensitive": {Threshold: .2},
 	}}
 	for _, c := range []struct {
 		kind        preprocess.Kind

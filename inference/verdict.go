@@ -114,12 +114,12 @@ type Piece struct {
 
 // ModelUsed names a model that took part.
 type ModelUsed struct {
-	Name              string  `json:"name"`
-	Version           string  `json:"version"`
-	SHA256            string  `json:"sha256"`
-	Threshold         float64 `json:"threshold"`
-	FalsePositiveRate float64 `json:"false_positive_rate,omitempty"` // left out where the card promises none
-	DetectionRate     float64 `json:"detection_rate"`
+	Name              string   `json:"name"`
+	Version           string   `json:"version"`
+	SHA256            string   `json:"sha256"`
+	Threshold         float64  `json:"threshold"`
+	FalsePositiveRate float64  `json:"false_positive_rate,omitempty"` // left out where the card promises none
+	DetectionRate     *float64 `json:"detection_rate,omitempty"`      // and where it knows none
 }
 
 // FusionUsed says how findings came together: the logarithm of the mean of their odds,
@@ -129,8 +129,8 @@ type FusionUsed struct {
 	Scale             float64  `json:"scale"`
 	Bias              float64  `json:"bias"` // log-odds
 	Threshold         float64  `json:"threshold"`
-	FalsePositiveRate float64  `json:"false_positive_rate"`
-	DetectionRate     float64  `json:"detection_rate"`
+	FalsePositiveRate float64  `json:"false_positive_rate,omitempty"` // left out as a model's
+	DetectionRate     *float64 `json:"detection_rate,omitempty"`
 }
 
 // SaturatedError says that the service has more work than it can finish in

@@ -17,18 +17,20 @@ func TestFiguresMustBeThereAndAgree(t *testing.T) {
 		field         string
 		beyondASchema bool
 	}{
-		"no AUC":                  {judge, `"auc":0.8,`, ``, "measured.0.auc", false},
-		"null for an AUC":         {judge, `"auc":0.8,`, `"auc":null,`, "measured.0.auc", false},
-		"no interval":             {judge, `"auc_interval":[0.7,0.9],`, ``, "measured.0.auc_interval", false},
-		"no error rate":           {judge, `"eer":0.2,`, ``, "measured.0.eer", false},
-		"AUC beside its interval": {judge, `"auc":0.8,`, `"auc":0.94,`, "measured.0.auc", true},
-		"no output":               {judge, `"output":0.25,`, ``, "golden.output", false},
-		"no output of a variant":  {judge, `"output":0.26,`, ``, "variants.0.golden.output", false},
-		"null for an output":      {judge, `"output":0.25,`, `"output":null,`, "golden.output", false},
-		"whatever the answer":     {judge, `"tolerance":0.001`, `"tolerance":1`, "golden.tolerance", false},
-		"more found than may be":  {judge, `"detection_rate":0.3,`, `"detection_rate":0.5,`, "operating_points.strict.detection_rate", true},
-		"no such precision":       {finds, `"precision":0.9,`, `"precision":0.7,`, "detection.measured.0.precision", true},
-		"no such recall":          {finds, `"recall":0.8,`, `"recall":1,`, "detection.measured.0.recall", true},
+		"no AUC":                    {judge, `"auc":0.8,`, ``, "measured.0.auc", false},
+		"null for an AUC":           {judge, `"auc":0.8,`, `"auc":null,`, "measured.0.auc", false},
+		"no interval":               {judge, `"auc_interval":[0.7,0.9],`, ``, "measured.0.auc_interval", false},
+		"no error rate":             {judge, `"eer":0.2,`, ``, "measured.0.eer", false},
+		"AUC beside its interval":   {judge, `"auc":0.8,`, `"auc":0.94,`, "measured.0.auc", true},
+		"no output":                 {judge, `"output":0.25,`, ``, "golden.output", false},
+		"no output of a variant":    {judge, `"output":0.26,`, ``, "variants.0.golden.output", false},
+		"null for an output":        {judge, `"output":0.25,`, `"output":null,`, "golden.output", false},
+		"whatever the answer":       {judge, `"tolerance":0.001`, `"tolerance":1`, "golden.tolerance", false},
+		"more found than may be":    {judge, `"detection_rate":0.3,`, `"detection_rate":0.5,`, "operating_points.strict.detection_rate", true},
+		"found, but in no interval": {judge, `,"detection_interval":[0.2,0.4]`, ``, "operating_points.strict.detection_interval", false},
+		"an interval of nothing":    {judge, `"detection_rate":0.3,`, ``, "operating_points.strict.detection_rate", false},
+		"no such precision":         {finds, `"precision":0.9,`, `"precision":0.7,`, "detection.measured.0.precision", true},
+		"no such recall":            {finds, `"recall":0.8,`, `"recall":1,`, "detection.measured.0.recall", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

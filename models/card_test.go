@@ -18,9 +18,9 @@ func validCard() Card {
 		Preprocessing: Preprocessing{Tiles: 4},
 		Calibration:   Calibration{Method: "platt", Scale: 1.5, Bias: -0.2},
 		OperatingPoints: map[string]OperatingPoint{
-			"strict":    {FalsePositiveRate: .01, Threshold: .9, DetectionRate: .3, DetectionInterval: [2]float64{.2, .4}},
-			"balanced":  {FalsePositiveRate: .05, Threshold: .6, DetectionRate: .5, DetectionInterval: [2]float64{.4, .6}},
-			"sensitive": {FalsePositiveRate: .15, Threshold: .4, DetectionRate: .7, DetectionInterval: [2]float64{.6, .8}},
+			"strict":    {FalsePositiveRate: .01, Threshold: .9, DetectionRate: new(.3), DetectionInterval: &Pair{.2, .4}},
+			"balanced":  {FalsePositiveRate: .05, Threshold: .6, DetectionRate: new(.5), DetectionInterval: &Pair{.4, .6}},
+			"sensitive": {FalsePositiveRate: .15, Threshold: .4, DetectionRate: new(.7), DetectionInterval: &Pair{.6, .8}},
 		},
 		Measured: []Measurement{{Set: "held out", Condition: "clean", AUC: .8, AUCInterval: [2]float64{.7, .9}, EER: .2, Real: 10, Fake: 10}},
 		Training: Training{Recipe: "scripts/train/tiny", Sources: []Source{{Name: "a", Licence: "CC0-1.0"}}},
@@ -203,13 +203,13 @@ func TestValidateNamesTheField(t *testing.T) {
 		// Blanks passed for a licence.
 		"blank licence of weights": {"licences.weights", func(c *Card) { c.Licences.Weights = "   " }},
 		"detection rate": {"operating_points.strict.detection_rate", func(c *Card) {
-			setPoint(c, "strict", func(p *OperatingPoint) { p.DetectionRate = -1 })
+			setPoint(c, "strict", func(p *OperatingPoint) { p.DetectionRate = new(-1.) })
 		}},
 		"interval of false positives": {"operating_points.strict.false_positive_interval", func(c *Card) {
 			setPoint(c, "strict", func(p *OperatingPoint) { p.FalsePositiveInterval = &Pair{.4, 2} })
 		}},
 		"interval reversed": {"operating_points.strict.detection_interval", func(c *Card) {
-			setPoint(c, "strict", func(p *OperatingPoint) { p.DetectionInterval = [2]float64{.4, .2} })
+			setPoint(c, "strict", func(p *OperatingPoint) { p.DetectionInterval = &Pair{.4, .2} })
 		}},
 		"set without name":          {"measured.0.set", func(c *Card) { c.Measured[0].Set = "" }},
 		"AUC above one":             {"measured.0.auc", func(c *Card) { c.Measured[0].AUC = 80 }},

@@ -22,11 +22,11 @@ type OperatingPoints map[string]OperatingPoint
 // OperatingPoint ties a sensitivity level to a threshold on P(fake) and to what
 // was measured there on the validation set.
 type OperatingPoint struct {
-	FalsePositiveRate     float64 `json:"false_positive_rate,omitempty"`     // aimed at: .01, .05, .15; 0 where nothing is
-	FalsePositiveInterval *Pair   `json:"false_positive_interval,omitempty"` // 95 %, of what genuine files are above it
-	Threshold             float64 `json:"threshold"`                         // fake when P(fake) >= Threshold
-	DetectionRate         float64 `json:"detection_rate"`                    // share of fakes caught there
-	DetectionInterval     Pair    `json:"detection_interval"`                // 95 %
+	FalsePositiveRate     float64  `json:"false_positive_rate,omitempty"`     // aimed at: .01, .05, .15; 0 where nothing is
+	FalsePositiveInterval *Pair    `json:"false_positive_interval,omitempty"` // 95 %, of what genuine files are above it
+	Threshold             float64  `json:"threshold"`                         // fake when P(fake) >= Threshold
+	DetectionRate         *float64 `json:"detection_rate,omitempty"`          // share of fakes caught there, nil where nobody has measured it
+	DetectionInterval     *Pair    `json:"detection_interval,omitempty"`      // 95 %, with it
 }
 
 // PointsOf are the operating points for files of a medium: image, audio or video.
@@ -96,5 +96,19 @@ func checkPoint(field string, p OperatingPoint) error {
 			return err
 		}
 	}
-	return checkEstimate(field+".detection_rate", p.DetectionRate, field+".detection_interval", p.DetectionInterval)
+	return checkCaught(field+".detection_rate", p.DetectionRate, field+".detection_interval", p.DetectionInterval)
+}
+
+// checkCaught takes a share with its interval, or neither: half of it would read as a
+// measured 0.
+func checkCaught(field string, rate *float64, at string, interval *Pair) error {
+	switch {
+	case rate == nil && interval == nil:
+		return nil
+	case rate == nil:
+		return wrong(field, "is missing beside its interval")
+	case interval == nil:
+		return wrong(at, "is missing beside its rate")
+	}
+	return checkEstimate(field, *rate, at, *interval)
 }

@@ -10,9 +10,9 @@ import (
 func apart() Card {
 	c := validCard()
 	c.ByMedium = map[string]OperatingPoints{"video": {
-		"strict":    {FalsePositiveRate: .01, FalsePositiveInterval: &Pair{.005, .02}, Threshold: .8, DetectionRate: .3, DetectionInterval: Pair{.2, .4}},
-		"balanced":  {FalsePositiveRate: .05, Threshold: .6, DetectionRate: .5, DetectionInterval: Pair{.4, .6}},
-		"sensitive": {FalsePositiveRate: .15, Threshold: .4, DetectionRate: .7, DetectionInterval: Pair{.6, .8}},
+		"strict":    {FalsePositiveRate: .01, FalsePositiveInterval: &Pair{.005, .02}, Threshold: .8, DetectionRate: new(.3), DetectionInterval: &Pair{.2, .4}},
+		"balanced":  {FalsePositiveRate: .05, Threshold: .6, DetectionRate: new(.5), DetectionInterval: &Pair{.4, .6}},
+		"sensitive": {FalsePositiveRate: .15, Threshold: .4, DetectionRate: new(.7), DetectionInterval: &Pair{.6, .8}},
 	}}
 	return c
 }

@@ -30,15 +30,14 @@ const graphFile = "model.onnx"
 
 // Card describes the graph that adapt.Wrap made of the entry's file; its
 // self-test's output is left to whoever can run it. Authors state one operating
-// point or none, so all sensitivities have the same. Rates that nobody has
-// stated are the worst that there are, and no share of false alarms is aimed at: such
-// a card promises nothing.
+// point or none, so all sensitivities have the same. No share of false alarms is aimed at,
+// and what nobody has measured is left out or may be anything: such a card promises nothing.
 func (e Entry) Card(onnx []byte, input, output models.Tensor) models.Card {
 	sum := sha256.Sum256(onnx)
-	point := models.OperatingPoint{Threshold: 0.5, FalsePositiveInterval: &models.Pair{0, 1}, DetectionInterval: [2]float64{0, 1}}
+	point := models.OperatingPoint{Threshold: 0.5, FalsePositiveInterval: &models.Pair{0, 1}}
 	stated := "Its authors state no rates"
 	if p := e.Adapt.Point; p != nil {
-		point.Threshold, point.DetectionRate = p.Threshold, p.DetectionRate
+		point.Threshold, point.DetectionRate, point.DetectionInterval = p.Threshold, &p.DetectionRate, &models.Pair{0, 1}
 		stated = fmt.Sprintf("Its authors state that %.3g %% of genuine pictures and %.3g %% of generated ones come out fake", 100*p.FalsePositiveRate, 100*p.DetectionRate)
 	}
 	return models.Card{
