@@ -36,6 +36,14 @@ func ReadCandidate(folder string) (*Candidate, error) {
 }
 
 func readCandidate(folder string) (*Candidate, error) {
+	root, err := os.OpenRoot(folder)
+	if failed, ok := errors.AsType[*fs.PathError](err); ok {
+		return nil, failed.Err // the folder itself, which the caller names
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close() //nolint:errcheck // nothing was written
 	model, err := Load(os.DirFS(folder), ".")
 	if err != nil {
 		return nil, err
@@ -44,11 +52,6 @@ func readCandidate(folder string) (*Candidate, error) {
 	if err != nil {
 		return nil, err
 	}
-	root, err := os.OpenRoot(folder)
-	if err != nil {
-		return nil, err
-	}
-	defer root.Close() //nolint:errcheck // nothing was written
 	c := &Candidate{Model: model, texts: map[string][]byte{CardFile: card}}
 	return c, c.readLicences(root.FS())
 }

@@ -158,6 +158,10 @@ func TestReadCandidateRefusesABrokenFolder(t *testing.T) {
 	files["model.onnx"].Data = []byte("other")
 	_, err := ReadCandidate(writeTree(t, files))
 	checkField(t, err, "sha256")
+	// One that is not there was told of as its card.
+	if _, err := ReadCandidate("no/such/folder"); err == nil || err.Error() != "model folder no/such/folder: no such file or directory" {
+		t.Errorf("without a folder: %v", err)
+	}
 	if _, err := ReadCandidate(t.TempDir()); err == nil {
 		t.Error("an empty folder was read")
 	}

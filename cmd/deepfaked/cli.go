@@ -36,7 +36,7 @@ type cli struct {
 	} `cmd:"" help:"Look at models and bring more."`
 	Config configCommand `cmd:"" help:"Print the configuration in force, as a YAML file that --config takes."`
 	Decode decodeCommand `cmd:"" hidden:""`
-	Health healthCommand `cmd:"" hidden:"" help:"Ask the service on this machine whether it is ready; exits with 1 when it is not."`
+	Health healthCommand `cmd:"" help:"Ask the service on this machine whether it is ready; exits with 1 when it is not."`
 
 	Version kong.VersionFlag `help:"Print what this binary was built from."`
 }
