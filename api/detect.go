@@ -144,13 +144,14 @@ func (s *Server) detectNow(ctx context.Context, a account.Account, t job.Task) (
 	t.Reserve = func() error {
 		asked = true
 		refused = s.opts.Accounts.Reserve(ctx, a, account.Submission{ID: t.ID, Sensitivity: string(t.Sensitivity)})
+		asked = !isUsedUp(refused)
 		return refused
 	}
 	analysis, cancel := context.WithTimeout(ctx, s.opts.SyncDeadline)
 	defer cancel()
 	outcome, err := job.Judge(analysis, s.opts.Detector, t, inference.Interactive)
 	if err != nil {
-		if refused == nil && errors.Is(analysis.Err(), context.DeadlineExceeded) {
+		if refused == nil && (errors.Is(analysis.Err(), context.DeadlineExceeded) || errors.Is(err, inference.ErrTooLong)) {
 			err = fmt.Errorf("%w: %w", job.ErrTooLate, err)
 		}
 		return d, err
@@ -164,6 +165,13 @@ func (s *Server) detectNow(ctx context.Context, a account.Account, t job.Task) (
 	}
 	settled = err == nil
 	return d, err
+}
+
+// isUsedUp says that the books have refused a place, for certain: any other error may hide
+// that they gave it.
+func isUsedUp(err error) bool {
+	_, daily := errors.AsType[*account.LimitError](err)
+	return daily || errors.Is(err, account.ErrQuotaExceeded)
 }
 
 // detectLater hands the submission to the jobs, which have the file on disk then.

@@ -124,16 +124,52 @@ func TestNoRoomTouchesNoBooks(t *testing.T) {
 	}
 }
 
-// counted are accounts that tell how many places were asked for.
+// counted are accounts that tell how many places were asked for, and taken back.
 type counted struct {
 	api.Accounts
 
-	reserved atomic.Int32
+	reserved, withdrawn atomic.Int32
 }
 
 func (c *counted) Reserve(ctx context.Context, a account.Account, s account.Submission) error {
 	c.reserved.Add(1)
 	return c.Accounts.Reserve(ctx, a, s)
+}
+
+func (c *counted) Withdraw(ctx context.Context, id string) error {
+	c.withdrawn.Add(1)
+	return c.Accounts.Withdraw(ctx, id)
+}
+
+// A place that an allowance used up had not given was taken back all the same: a transaction
+// for each, and more places were withdrawn, by the metrics, than had been held.
+func TestNothingIsTakenBackThatWasNotGiven(t *testing.T) {
+	t.Parallel()
+	books := &counted{}
+	s := setup(t, config{plans: tight(1), api: func(o *api.Options) { books.Accounts, o.Accounts = unchecked{o.Accounts}, books }})
+	key := s.key("pro")
+	s.detect(key, photo()).ok(200)
+	s.detect(key, photo()).want(402, "quota_exceeded")
+	if asked, back := books.reserved.Load(), books.withdrawn.Load(); asked != 2 || back != 0 {
+		t.Errorf("%d places were asked for and %d taken back, want 2 and none", asked, back)
+	}
+}
+
+// unchecked are accounts whose allowance is used up by another between the two looks at it.
+type unchecked struct{ api.Accounts }
+
+func (unchecked) Check(context.Context, account.Account) error { return nil }
+
+// A file alone that takes longer than it may is no work of others, which 429 would promise
+// to be done soon.
+func TestTooLong(t *testing.T) {
+	t.Parallel()
+	s := setup(t, config{detect: failing(inference.ErrTooLong)})
+	a := s.detect(s.key("pro"), photo())
+	a.want(500, "internal_error")
+	if got := a.text("message"); !strings.Contains(got, "took too long") {
+		t.Errorf("the message is %q", got)
+	}
 }
 
 // Decisions: deadline passed while analysing.

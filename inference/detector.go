@@ -3,6 +3,7 @@ package inference
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"time"
 
@@ -13,6 +14,8 @@ import (
 // Decoder turns a file into frames and windows, and tells of all windows as soon
 // as they are there.
 type Decoder interface {
+	// Inspect says without decoding what Decode would say of the file's beginning.
+	Inspect(f io.ReaderAt, size int64, declared preprocess.Kind) error
 	Decode(ctx context.Context, f *os.File, size int64, declared preprocess.Kind, tell preprocess.Listener) (*preprocess.Media, error)
 }
 
@@ -64,13 +67,13 @@ func NewDetector(parts Parts, opts DetectorOptions) (*Detector, error) {
 }
 
 // Detect judges one file. Its errors are *preprocess.Error when the file is at
-// fault, *SaturatedError when there is too much work, those of ctx and of
-// req.Admitted, and *FaultError when none of these is to blame.
+// fault, *SaturatedError when there is too much work, ErrTooLong when there is none but
+// the file's, those of ctx and of req.Admitted, and *FaultError when none of these is to blame.
 func (d *Detector) Detect(ctx context.Context, req Request) (result Result, err error) {
 	if req.Sensitivity == "" {
 		req.Sensitivity = Balanced
 	}
-	if err := recognise(req); err != nil {
+	if err := d.inspect(req); err != nil {
 		return Result{}, err
 	}
 	leave, err := d.gate.enter(ctx, req)
@@ -99,7 +102,7 @@ func (d *Detector) Detect(ctx context.Context, req Request) (result Result, err 
 	clock.lap("decode")
 	findings, err := d.judge(ctx, req, media, sound)
 	if err != nil {
-		return Result{}, fault(ctx, err)
+		return Result{}, d.fault(ctx, req, err)
 	}
 	clock.lap("judge")
 	return d.conclude(req, media, findings, clock.took)
@@ -115,19 +118,18 @@ func (d *Detector) decode(ctx context.Context, req Request, sound *hearing) (*pr
 	}
 	media, err := d.parts.Decoder.Decode(ctx, file, req.Size, req.Declared, sound.listen)
 	if err != nil {
-		return nil, fault(ctx, err)
+		return nil, d.fault(ctx, req, err)
 	}
 	return media, nil
 }
 
-// recognise refuses a file that is of no format: it need not wait for a place, and
+// inspect refuses a file whose beginning is at fault: it need not wait for a place, and
 // takes none in the books.
-func recognise(req Request) error {
+func (d *Detector) inspect(req Request) error {
 	if req.File == nil {
 		return nil // which is the decoder's to say
 	}
-	_, err := preprocess.Recognise(req.File, req.Size)
-	return err
+	return d.parts.Decoder.Inspect(req.File, req.Size, req.Declared)
 }
 
 // conclude fuses the findings of all tasks and draws the line.

@@ -3,6 +3,7 @@ package inference
 import (
 	"context"
 	"errors"
+	"io"
 	"math"
 	"os"
 	"slices"
@@ -17,6 +18,20 @@ import (
 // decoderFunc is a fake: what a decoder returns. It tells of one window after the
 // other.
 type decoderFunc func(ctx context.Context) (*preprocess.Media, error)
+
+// Inspect knows files by their first bytes alone.
+func (decoderFunc) Inspect(f io.ReaderAt, _ int64, declared preprocess.Kind) error {
+	head := make([]byte, preprocess.SniffBytes)
+	n, _ := f.ReadAt(head, 0)
+	format, ok := preprocess.Sniff(head[:n])
+	switch {
+	case !ok:
+		return &preprocess.Error{Code: preprocess.UnsupportedMediaType}
+	case declared != "" && format.Kind() != declared:
+		return &preprocess.Error{Code: preprocess.ContentTypeMismatch}
+	}
+	return nil
+}
 
 func (f decoderFunc) Decode(ctx context.Context, _ *os.File, _ int64, _ preprocess.Kind, tell preprocess.Listener) (*preprocess.Media, error) {
 	m, err := f(ctx)
@@ -312,19 +327,46 @@ func TestDetectOpensNoFileItRefuses(t *testing.T) {
 }
 
 // A file of no format was refused after its place in the books had been taken, so
-// that five texts used up the day of a photo.
-func TestDetectAdmitsNoFileOfNoFormat(t *testing.T) {
+// that five texts used up the day of a photo; so did pictures that were declared as sound.
+func TestDetectAdmitsNoFileThatItsBeginningRefuses(t *testing.T) {
 	t.Parallel()
-	d := newTestDetector(t, media(preprocess.Image, []preprocess.Frame{grey(1, 0)}, nil), noFaces)
-	for content, admitted := range map[string]bool{"just some words": false, "": false, "\x89PNG\r\n\x1a\n": true} {
-		file, told := uploaded(content), false
+	for _, c := range []struct {
+		content  string
+		declared preprocess.Kind
+		admitted bool
+	}{
+		{"just some words", "", false}, {"", "", false},
+		{"\x89PNG\r\n\x1a\n", "", true}, {"\x89PNG\r\n\x1a\n", preprocess.Image, true}, {"\x89PNG\r\n\x1a\n", preprocess.Audio, false},
+	} {
+		d := newTestDetector(t, media(preprocess.Image, []preprocess.Frame{grey(1, 0)}, nil), noFaces)
+		file, told := uploaded(c.content), false
 		_, err := d.Detect(t.Context(), Request{
-			File: file, Size: int64(len(content)), Admitted: func() error { told = true; return nil },
+			File: file, Size: int64(len(c.content)), Declared: c.declared, Admitted: func() error { told = true; return nil },
 		})
 		var fault *preprocess.Error
-		if told != admitted || file.opened != admitted || errors.As(err, &fault) == admitted {
-			t.Errorf("%q: admitted %v, opened %v, %v", content, told, file.opened, err)
+		if told != c.admitted || file.opened != c.admitted || errors.As(err, &fault) == c.admitted {
+			t.Errorf("%q declared %q: admitted %v, opened %v, %v", c.content, c.declared, told, file.opened, err)
 		}
+	}
+}
+
+// A film alone on a service that is too slow for it was told to come back in two seconds,
+// again and again: its own rows were what there was too much of.
+func TestTooMuchOfAFileAloneIsNoWorkOfOthers(t *testing.T) {
+	t.Parallel()
+	d := newTestDetector(t, nil, noFaces)
+	d.parts.Decoder = decoderFunc(func(context.Context) (*preprocess.Media, error) { return nil, &SaturatedError{} })
+	if _, err := d.Detect(t.Context(), Request{}); !errors.Is(err, ErrTooLong) {
+		t.Errorf("alone: %v, want ErrTooLong", err)
+	}
+	leave, err := d.gate.enter(t.Context(), Request{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer leave(false)
+	var saturated *SaturatedError
+	if _, err := d.Detect(t.Context(), Request{}); !errors.As(err, &saturated) {
+		t.Errorf("beside another: %v, want a SaturatedError", err)
 	}
 }
 

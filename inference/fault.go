@@ -20,9 +20,17 @@ func (e *FaultError) Error() string { return e.Err.Error() }
 // Unwrap leads to what went wrong.
 func (e *FaultError) Unwrap() error { return e.Err }
 
-// fault marks an error that nobody else is to blame for.
-func fault(ctx context.Context, err error) error {
+// ErrTooLong says that a file takes longer than its deadline leaves, with nothing else to
+// be done: to try again later would end in the same way.
+var ErrTooLong = errors.New("the analysis would take too long")
+
+// fault marks an error that nobody else is to blame for. Rows that were refused behind
+// those of their own file were not refused for too much work.
+func (d *Detector) fault(ctx context.Context, req Request, err error) error {
 	media, saturated := (*preprocess.Error)(nil), (*SaturatedError)(nil)
+	if errors.As(err, &saturated) && d.gate.alone(req) {
+		return ErrTooLong
+	}
 	if ctx.Err() != nil || errors.As(err, &media) || errors.As(err, &saturated) || errors.Is(err, ErrClosed) || errors.Is(err, preprocess.ErrPoolClosed) {
 		return err
 	}

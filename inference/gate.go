@@ -117,6 +117,13 @@ func (g *gate) admit(ctx context.Context, req Request, v *visit) error {
 	return err
 }
 
+// alone says whether a file that was let in for req is the only one, and none waits.
+func (g *gate) alone(req Request) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.running == g.takes(classOf(req)) && g.lines[long].waiting+g.lines[quick].waiting == 0
+}
+
 // heard says that v need not be left out any more, and whether it was.
 func (g *gate) heard(v *visit) (out bool) {
 	g.mu.Lock()

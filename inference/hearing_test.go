@@ -3,6 +3,7 @@ package inference
 import (
 	"context"
 	"errors"
+	"io"
 	"math"
 	"os"
 	"testing"
@@ -13,6 +14,8 @@ import (
 
 // tellingDecoder is a fake that tells of windows as it likes.
 type tellingDecoder func(ctx context.Context, tell preprocess.Listener) (*preprocess.Media, error)
+
+func (tellingDecoder) Inspect(io.ReaderAt, int64, preprocess.Kind) error { return nil }
 
 func (f tellingDecoder) Decode(ctx context.Context, _ *os.File, _ int64, _ preprocess.Kind, tell preprocess.Listener) (*preprocess.Media, error) {
 	return f(ctx, tell)

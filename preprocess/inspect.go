@@ -13,7 +13,7 @@ const SniffBytes = 4096
 // inspect is all that is done to a file outside of the sandbox: the first bytes
 // against the list of formats, then the declared dimensions against the limits.
 func inspect(f io.ReaderAt, size int64, declared Kind, limits Limits) (Format, error) {
-	format, err := Recognise(f, size)
+	format, err := formatOf(f, size)
 	if err != nil {
 		return "", err
 	}
@@ -22,15 +22,19 @@ func inspect(f io.ReaderAt, size int64, declared Kind, limits Limits) (Format, e
 	if errors.As(damage, &fault) && fault.Code == PayloadTooLarge {
 		return "", damage
 	}
-	if kind := format.Kind(); declared != "" && kind != "" && kind != declared {
+	switch kind := format.Kind(); {
+	case declared == "" || declared == kind:
+	case kind != "":
 		return "", mismatch(declared, kind)
+	case declared == Image: // no container is one
+		return "", mismatch(declared, "sound or video")
 	}
 	return format, damage
 }
 
-// Recognise finds the format of a file by its beginning, without a decoder. The error
-// is an *Error when it is of none, which a Pool would say of it too.
-func Recognise(f io.ReaderAt, size int64) (Format, error) {
+// formatOf finds the format of a file by its beginning. The error is an *Error when it is
+// of none.
+func formatOf(f io.ReaderAt, size int64) (Format, error) {
 	if size <= 0 {
 		return "", &Error{Code: EmptyFile, Message: "The file is empty."}
 	}

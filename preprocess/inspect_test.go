@@ -42,7 +42,7 @@ func TestTaggedWAV(t *testing.T) {
 	for _, length := range []int{0, 100, SniffBytes - 15, SniffBytes, 200_000} {
 		tag := append([]byte("ID3\x04\x00\x00"), byte(length>>21), byte(length>>14&0x7f), byte(length>>7&0x7f), byte(length&0x7f))
 		file := append(append(tag, make([]byte, length)...), "RIFF\x24\x00\x00\x00WAVEfmt "...)
-		if format, err := Recognise(bytes.NewReader(file), int64(len(file))); format != WAV || err != nil {
+		if format, err := formatOf(bytes.NewReader(file), int64(len(file))); format != WAV || err != nil {
 			t.Errorf("behind %d bytes: %q, %v", length, format, err)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -71,6 +72,14 @@ func (p *Pool) Close() error {
 		p.starter.Close()
 	})
 	return nil
+}
+
+// Inspect says without decoding what is wrong with the beginning of a file of size bytes:
+// that it is of no known format, not of the declared kind, or of more pixels than may be.
+// The error is an *Error, which Decode would return too, unless the file can't be read.
+func (p *Pool) Inspect(f io.ReaderAt, size int64, declared Kind) error {
+	_, err := inspect(f, size, declared, p.opts.Limits)
+	return err
 }
 
 // Decode turns a file of size bytes into frames and windows. declared is what

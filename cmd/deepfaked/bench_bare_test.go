@@ -135,6 +135,8 @@ func (r *bare) prepare(b *testing.B, path string, format preprocess.Format) *bar
 	return w
 }
 
+func (*bareWork) Inspect(io.ReaderAt, int64, preprocess.Kind) error { return nil }
+
 // Decode hands out what decode has decoded.
 func (w *bareWork) Decode(ctx context.Context, _ *os.File, _ int64, _ preprocess.Kind, tell preprocess.Listener) (*preprocess.Media, error) {
 	media := preprocess.NewMedia(nil)

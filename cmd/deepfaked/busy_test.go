@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"errors"
+	"io"
 	"os"
 	"testing"
 	"testing/synctest"
@@ -18,6 +19,8 @@ import (
 
 // slots are decoders; a file waits for one that is idle.
 type slots chan struct{}
+
+func (slots) Inspect(io.ReaderAt, int64, preprocess.Kind) error { return nil }
 
 func (s slots) Decode(ctx context.Context, _ *os.File, _ int64, _ preprocess.Kind, _ preprocess.Listener) (*preprocess.Media, error) {
 	select {
@@ -55,6 +58,8 @@ func TestBusyDecodersAreNoFault(t *testing.T) {
 // startless are decoders of which none comes up: each start hangs until it is given up, and callers are told so
 // until the next begins.
 type startless struct{ since time.Time }
+
+func (startless) Inspect(io.ReaderAt, int64, preprocess.Kind) error { return nil }
 
 func (s startless) Decode(ctx context.Context, _ *os.File, _ int64, _ preprocess.Kind, _ preprocess.Listener) (*preprocess.Media, error) {
 	const start, pause = 30 * time.Second, 10 * time.Second

@@ -261,13 +261,13 @@ func places(on ort.Provider, decoders, executors int) int {
 func placesOfFilm(all, decoders int) int { return all / (filmsEach * decoders) }
 
 // children is how many files are decoded at the same time: one for each core that
-// sessions use. Where they run on a GPU, all cores are free to decode.
+// sessions use, of those there are. Where they run on a GPU, all cores are free to decode.
 func children(cfg config.Config, env *ort.Environment) int {
 	switch {
 	case cfg.Decoder.Children > 0:
 		return cfg.Decoder.Children
 	case env.Provider() == ort.CPU:
-		return min(env.Sessions()*env.Threads(), 1024)
+		return min(env.Sessions()*env.Threads(), ort.Cores())
 	}
 	return ort.Cores()
 }
