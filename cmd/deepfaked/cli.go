@@ -74,7 +74,7 @@ func (f booksFlags) lay(c *config.Config) {
 // engineFlags choose what judges, and on what.
 type engineFlags struct {
 	runtimeFlags
-	Sessions  *int    `env:"DEEPFAKED_SESSIONS" placeholder:"N" help:"ONNX Runtime sessions for each model (default: measured at the start on a CPU, unless their threads are given, two on a GPU)."`
+	Sessions  *int    `env:"DEEPFAKED_SESSIONS" placeholder:"N" help:"ONNX Runtime sessions for each model (default: two on a GPU; on a CPU the service measures it at its start unless their threads are given, other commands take one for each four cores)."`
 	Threads   *int    `env:"DEEPFAKED_THREADS" placeholder:"N" help:"Threads of a session (default: sessions times threads is the number of cores)."`
 	Precision *string `env:"DEEPFAKED_PRECISION" placeholder:"NAME" help:"auto, full, int8, fp16 or tf32: models that have such variants run in 8 bits on a CPU and in half precision on a GPU, others there in TF32, where the self-test finds them right (default: ${precision})."`
 	Devices   []int   `env:"DEEPFAKED_DEVICES" sep:"," placeholder:"N" help:"GPUs to run on, by number, such as 0,1 (default: the first)."`

@@ -113,6 +113,14 @@ func TestLoadNothing(t *testing.T) {
 	}
 }
 
+// TestLoadPastAByteOrderMark: of a file as some editors write it, "\ufefflisten" was said to be no field.
+func TestLoadPastAByteOrderMark(t *testing.T) {
+	t.Parallel()
+	c, err := load(t, "\ufefflisten: 127.0.0.1:5\n")
+	require.NoError(t, err)
+	assert.Equal(t, "127.0.0.1:5", c.Listen)
+}
+
 func TestLoadRefuses(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

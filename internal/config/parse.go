@@ -1,6 +1,7 @@
 package config
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"unicode/utf8"
@@ -18,6 +19,7 @@ func parse(text []byte) (Config, error) {
 	if !utf8.Valid(text) { // U+FFFD would name another file
 		return Config{}, errors.New("it must be UTF-8; names that are not can be given by flags and in the environment")
 	}
+	text = bytes.TrimPrefix(text, []byte("\ufeff")) // which some editors begin a file with
 	tokens := lexer.Tokenize(string(text))
 	file, err := parser.Parse(tokens, 0)
 	if err != nil {
