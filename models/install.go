@@ -44,16 +44,17 @@ func readCandidate(folder string) (*Candidate, error) {
 		return nil, err
 	}
 	defer root.Close() //nolint:errcheck // nothing was written
-	model, err := Load(os.DirFS(folder), ".")
+	files := anyNames{beneath(folder)}
+	model, err := Load(files, ".")
 	if err != nil {
 		return nil, err
 	}
-	card, err := readFile(os.DirFS(folder), CardFile, MaxCardBytes)
+	card, err := readFile(files, CardFile, MaxCardBytes)
 	if err != nil {
 		return nil, err
 	}
 	c := &Candidate{Model: model, texts: map[string][]byte{CardFile: card}}
-	return c, c.readLicences(root.FS())
+	return c, c.readLicences(anyNames{root})
 }
 
 // readLicences reads the licence files of the model's folder.
