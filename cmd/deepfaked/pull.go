@@ -111,8 +111,13 @@ func (p puller) pull(ctx context.Context, c *modelsPull, to streams) error {
 }
 
 // bring gets the files, makes a model of them and installs it. The files are
-// kept until that has worked.
+// kept until that has worked. Another pull of the model meanwhile is refused.
 func (p puller) bring(ctx context.Context, cfg config.Config, e catalogue.Entry, c *modelsPull, to streams) error {
+	release, err := claim(p.cache, e.Name)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = release() }()
 	source := filepath.Join(p.cache, "downloads", e.Name)
 	if err := p.get(ctx, e, c.Mirror, source, to); err != nil {
 		return err

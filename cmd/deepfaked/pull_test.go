@@ -139,6 +139,31 @@ func TestPull(t *testing.T) { //nolint:paralleltest // one ONNX Runtime in a pro
 	assert.NoError(t, err)
 }
 
+// TestPullTwiceAtOnce: of two pulls of one model the first to end took the files of the other away,
+// which failed in the middle of its conversion or of a download.
+func TestPullTwiceAtOnce(t *testing.T) { //nolint:paralleltest // one ONNX Runtime in a process
+	m := newMarket(t, shop())
+	converting, goOn := make(chan struct{}), make(chan struct{})
+	other := *m
+	other.convert = func(ctx context.Context, name, source, out string) error {
+		close(converting)
+		<-goOn
+		return bought(ctx, name, source, out)
+	}
+	first := make(chan error)
+	go func() {
+		first <- other.pull(t.Context(), &other.command, streams{out: &bytes.Buffer{}, err: &bytes.Buffer{}})
+	}()
+	<-converting
+	_, err := m.buy(t)
+	assert.ErrorContains(t, err, "another pull of bought-speech is under way")
+	close(goOn)
+	require.NoError(t, <-first)
+	m.command.Replace = true
+	_, err = m.buy(t)
+	assert.NoError(t, err, "the claim has ended")
+}
+
 // TestPullFromMirror needs no network at all.
 func TestPullFromMirror(t *testing.T) { //nolint:paralleltest // one ONNX Runtime in a process
 	m := newMarket(t, http.NotFoundHandler())
