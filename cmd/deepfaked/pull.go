@@ -89,11 +89,11 @@ func (p puller) pull(ctx context.Context, c *modelsPull, to streams) error {
 	if err := entry.Usable(); err != nil {
 		return err
 	}
-	if _, err := os.Stat(filepath.Join(addedModels(cfg), entry.Name)); err == nil && !c.Replace {
-		return fmt.Errorf("the model %s is in %s already: --replace gets it again", entry.Name, filename.Shown(addedModels(cfg)))
-	}
 	if _, err := others(cfg, entry.Name); err != nil {
 		return err
+	}
+	if _, err := os.Stat(filepath.Join(addedModels(cfg), entry.Name)); err == nil && !c.Replace {
+		return fmt.Errorf("the model %s is in %s already: --replace gets it again", entry.Name, filename.Shown(addedModels(cfg)))
 	}
 	describe(to.out, entry)
 	if err := p.accepted(c, entry); err != nil {

@@ -362,6 +362,27 @@ func TestAddNeedsANameOfItsOwn(t *testing.T) { //nolint:paralleltest // one ONNX
 	assert.Empty(t, said, "it is refused before anything is asked or downloaded")
 }
 
+// TestReplaceKeepsAnotherModel: a folder of added models that somebody had renamed held a model of
+// another name, and --replace removed that without a word.
+func TestReplaceKeepsAnotherModel(t *testing.T) { //nolint:paralleltest // one ONNX Runtime in a process
+	m := newMarket(t, shop())
+	renamed := filepath.Join(m.data, "models", "bought-speech")
+	require.NoError(t, os.CopyFS(renamed, os.DirFS(lyingModel(t, "my-speech", func(*models.Card) {}))))
+	words := []string{renamed, "my-speech, which would be lost", "take it away"}
+	own := lyingModel(t, "bought-speech", func(*models.Card) {})
+	add := []string{"models", "add", "--provider", "cpu", "--data", m.data, own}
+	call(t, add...).refused(t, exitFailed, words...)
+	call(t, append(add, "--replace")...).refused(t, exitFailed, words...)
+	for _, m.command.Replace = range []bool{false, true} {
+		said, err := m.buy(t)
+		assert.Empty(t, said)
+		for _, w := range words {
+			assert.ErrorContains(t, err, w)
+		}
+	}
+	assert.Contains(t, call(t, "models", "list", "--data", m.data).ok(t), "my-speech")
+}
+
 // TestAddBesideACard: the files of a model had been copied into the folder of added models
 // itself. What was added then lay in a folder in it, was said to be used from the next
 // start on, and never was.
