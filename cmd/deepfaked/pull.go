@@ -100,7 +100,7 @@ func (p puller) pull(ctx context.Context, c *modelsPull, to streams) error {
 		return err
 	}
 	// Not before: a question that nobody wants to answer must end with the program.
-	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(ctx, interrupts()...)
 	defer stop()
 	defer context.AfterFunc(ctx, stop)() // a second signal ends the process at once
 	err = p.bring(ctx, cfg, entry, c, to)
@@ -108,6 +108,16 @@ func (p puller) pull(ctx context.Context, c *modelsPull, to streams) error {
 		return errInterrupted
 	}
 	return err
+}
+
+// interrupts are the signals that end a pull. The one of a terminal that is closed is
+// among them, unless whoever started it wants it ignored, as nohup does.
+func interrupts() []os.Signal {
+	all := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) {
+		all = append(all, syscall.SIGHUP)
+	}
+	return all
 }
 
 // bring gets the files, makes a model of them and installs it. The files are
