@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -128,6 +129,9 @@ func (p puller) bring(ctx context.Context, cfg config.Config, e catalogue.Entry,
 		return err
 	}
 	defer func() { _ = release() }()
+	if err := prepared(cfg); err != nil {
+		return err
+	}
 	source := filepath.Join(p.cache, "downloads", e.Name)
 	if err := p.get(ctx, e, c.Mirror, source, to); err != nil {
 		return err
@@ -136,6 +140,15 @@ func (p puller) bring(ctx context.Context, cfg config.Config, e catalogue.Entry,
 		return err
 	}
 	return os.RemoveAll(source)
+}
+
+// prepared finds out before a download what would be in the way of the model after it.
+func prepared(cfg config.Config) error {
+	env, err := openRuntime(cfg, 1, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return err
+	}
+	return errors.Join(env.Close(), models.Prepare(addedModels(cfg)))
 }
 
 // accepted asks whether the licence is accepted, unless the flag says so.

@@ -243,6 +243,27 @@ func TestPullIsRefused(t *testing.T) { //nolint:paralleltest // one ONNX Runtime
 	}
 }
 
+// TestPullDownloadsNothingInVain: that ONNX Runtime was missing, or that nobody may write to the
+// models folder, was found out after all downloads and the conversion.
+func TestPullDownloadsNothingInVain(t *testing.T) { //nolint:paralleltest // one ONNX Runtime in a process
+	for name, test := range map[string]struct {
+		spoil func(*market)
+		say   string
+	}{
+		"no ONNX Runtime": {func(m *market) { m.command.ONNXRuntime = new("/nonexistent/libonnxruntime.so") }, "/nonexistent/libonnxruntime.so"},
+		"no folder": {func(m *market) {
+			require.NoError(t, os.Symlink("/nonexistent/models", filepath.Join(m.data, "models")))
+		}, "write to the models folder"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := newMarket(t, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { t.Errorf("asked for %s", r.URL) }))
+			test.spoil(m)
+			_, err := m.buy(t)
+			assert.ErrorContains(t, err, test.say)
+		})
+	}
+}
+
 // noPython is the real conversion on a machine without an interpreter.
 func noPython(t *testing.T) func(context.Context, string, string, string) error {
 	t.Helper()
