@@ -14,6 +14,14 @@ func (m *Measurement) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, (*plain)(m))
 }
 
+// UnmarshalJSON does the same.
+func (m *BoxMeasurement) UnmarshalJSON(data []byte) error {
+	type plain BoxMeasurement // without this method
+	nan := math.NaN()
+	*m = BoxMeasurement{Precision: nan, PrecisionInterval: Pair{nan, nan}, Recall: nan, RecallInterval: Pair{nan, nan}}
+	return json.Unmarshal(data, (*plain)(m))
+}
+
 // UnmarshalJSON does the same with an absent output, which a model may well answer with 0.
 func (g *Golden) UnmarshalJSON(data []byte) error {
 	type plain Golden // without this method

@@ -5,9 +5,10 @@ import (
 	"testing"
 )
 
-// TestFiguresMustBeThereAndAgree: an equal error rate that was left out was listed as 0.00,
-// an AUC of .94 stood beside an interval of .5 to .6, and a model passed the self-test of a
-// card without an output, as its answer lay within a tolerance of 1 about 0.
+// TestFiguresMustBeThereAndAgree: an equal error rate that was left out was listed as 0.00, as were
+// the recall and the precision of a model that finds faces, an AUC of .94 stood beside an interval
+// of .5 to .6, and a model passed the self-test of a card without an output, as its answer lay
+// within a tolerance of 1 about 0.
 func TestFiguresMustBeThereAndAgree(t *testing.T) {
 	t.Parallel()
 	judge, finds := encode(t, halved()), encode(t, finderCard())
@@ -29,6 +30,12 @@ func TestFiguresMustBeThereAndAgree(t *testing.T) {
 		"more found than may be":    {judge, `"detection_rate":0.3,`, `"detection_rate":0.5,`, "operating_points.strict.detection_rate", true},
 		"found, but in no interval": {judge, `,"detection_interval":[0.2,0.4]`, ``, "operating_points.strict.detection_interval", false},
 		"an interval of nothing":    {judge, `"detection_rate":0.3,`, ``, "operating_points.strict.detection_rate", false},
+		"no figures at all":         {finds, `"precision":0.9,"precision_interval":[0.8,1],"recall":0.8,"recall_interval":[0.7,0.9]`, `"note":""`, "detection.measured.0.precision", false},
+		"no precision":              {finds, `"precision":0.9,`, ``, "detection.measured.0.precision", false},
+		"no precision's interval":   {finds, `"precision_interval":[0.8,1],`, ``, "detection.measured.0.precision_interval", false},
+		"no recall":                 {finds, `"recall":0.8,`, ``, "detection.measured.0.recall", false},
+		"no recall's interval":      {finds, `,"recall_interval":[0.7,0.9]`, ``, "detection.measured.0.recall_interval", false},
+		"null for a recall":         {finds, `"recall":0.8,`, `"recall":null,`, "detection.measured.0.recall", false},
 		"no such precision":         {finds, `"precision":0.9,`, `"precision":0.7,`, "detection.measured.0.precision", true},
 		"no such recall":            {finds, `"recall":0.8,`, `"recall":1,`, "detection.measured.0.recall", true},
 	} {

@@ -44,16 +44,17 @@ func readCandidate(folder string) (*Candidate, error) {
 		return nil, err
 	}
 	defer root.Close() //nolint:errcheck // nothing was written
-	model, err := Load(os.DirFS(folder), ".")
+	files := anyNames{beneath(folder)}
+	model, err := Load(files, ".")
 	if err != nil {
 		return nil, err
 	}
-	card, err := readFile(os.DirFS(folder), CardFile, MaxCardBytes)
+	card, err := readFile(files, CardFile, MaxCardBytes)
 	if err != nil {
 		return nil, err
 	}
 	c := &Candidate{Model: model, texts: map[string][]byte{CardFile: card}}
-	return c, c.readLicences(root.FS())
+	return c, c.readLicences(anyNames{root})
 }
 
 // readLicences reads the licence files of the model's folder.
@@ -94,18 +95,15 @@ func (c *Candidate) Install(dir string, replace bool) (string, error) {
 	if _, err := os.Lstat(target); err == nil && !replace {
 		return "", fmt.Errorf("the model %s %w, in %s", c.Card.Name, ErrInstalled, target)
 	}
-	if err := makeFolders(dir); err != nil {
-		return "", fmt.Errorf("make the models folder: %w", err)
+	work, err := workIn(dir)
+	if err != nil {
+		return "", err
 	}
+	defer os.RemoveAll(work) //nolint:errcheck // what is left begins with a dot, and is read by nobody
 	same, err := accessOf(dir)
 	if err != nil {
 		return "", fmt.Errorf("look at the models folder: %w", err)
 	}
-	work, err := os.MkdirTemp(dir, ".installing-")
-	if err != nil {
-		return "", fmt.Errorf("write to the models folder: %w", err)
-	}
-	defer os.RemoveAll(work) //nolint:errcheck // what is left begins with a dot, and is read by nobody
 	if err := c.write(filepath.Join(work, "new"), same); err != nil {
 		return "", fmt.Errorf("write the model: %w", err)
 	}
@@ -116,6 +114,28 @@ func (c *Candidate) Install(dir string, replace bool) (string, error) {
 		return "", errors.Join(fmt.Errorf("put the model in its place: %w", err), putBack(work, target))
 	}
 	return target, nil
+}
+
+// Prepare makes the folder that Install writes to, when there is none, and says what would
+// keep Install from writing there.
+func Prepare(dir string) error {
+	work, err := workIn(dir)
+	if err != nil {
+		return err
+	}
+	return os.Remove(work)
+}
+
+// workIn makes a folder to work in, within dir.
+func workIn(dir string) (string, error) {
+	if err := makeFolders(dir); err != nil {
+		return "", fmt.Errorf("make the models folder: %w", err)
+	}
+	work, err := os.MkdirTemp(dir, ".installing-")
+	if err != nil {
+		return "", fmt.Errorf("write to the models folder: %w", err)
+	}
+	return work, nil
 }
 
 // putBack undoes the first half of a replacement.

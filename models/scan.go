@@ -33,7 +33,7 @@ func Scan(dir string) ([]Found, error) {
 	} else if err != nil {
 		return nil, fmt.Errorf("models folder: %w", err) // which names it
 	}
-	found, err := scan(os.DirFS(dir), ".")
+	found, err := scan(anyNames{beneath(dir)}, ".")
 	if err != nil {
 		return nil, &fs.PathError{Op: "models folder", Path: dir, Err: err}
 	}

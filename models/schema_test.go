@@ -112,6 +112,7 @@ func TestSchemaRefuses(t *testing.T) {
 		"frames":     motion(func(c *Card) { c.Preprocessing.Frames = 65 }),
 		"its levels": finder(func(c *Card, _ *Detection) { c.OperatingPoints = validCard().OperatingPoints }),
 		"its media":  finder(func(c *Card, _ *Detection) { c.ByMedium = apart().ByMedium }),
+		"its source": finder(func(c *Card, _ *Detection) { c.BySource = sourced().BySource }),
 		"its AUC":    finder(func(c *Card, _ *Detection) { c.Measured = validCard().Measured }),
 	} {
 		card := validCard()
@@ -122,6 +123,28 @@ func TestSchemaRefuses(t *testing.T) {
 		}
 		if fits(t, schema, data) == nil {
 			t.Errorf("%s: a card that Validate refuses fits the schema", name)
+		}
+	}
+}
+
+// TestLengthsAreOfCharacters: a version of 40 letters with accents fitted the schema, and was refused as
+// having more than 64 characters.
+func TestLengthsAreOfCharacters(t *testing.T) {
+	t.Parallel()
+	schema := compiled(t)
+	for more, refused := range map[int]bool{0: false, 1: true} {
+		for name, change := range map[string]func(*Card){
+			"version":    func(c *Card) { c.Version = strings.Repeat("é", 64+more) },
+			"input.name": func(c *Card) { c.Input.Name = strings.Repeat("é", 256+more) },
+		} {
+			card := validCard()
+			change(&card)
+			if err := card.Validate(); (err != nil) != refused {
+				t.Errorf("%s, %d more: %v", name, more, err)
+			}
+			if err := fits(t, schema, encode(t, card)); (err != nil) != refused {
+				t.Errorf("%s, %d more: the schema says %v", name, more, err)
+			}
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"path"
 	"regexp"
 	"slices"
+	"unicode/utf8"
 )
 
 // Schema is the version of the card format that this package reads.
@@ -40,7 +41,7 @@ func checkIdentity(c *Card) error {
 		return wrong("schema", "is %d, this version reads %d", c.Schema, Schema)
 	case !namePattern.MatchString(c.Name):
 		return wrong("name", "must be 1 to 64 lower-case letters, digits and hyphens, and start with a letter or digit")
-	case c.Version == "" || len(c.Version) > 64:
+	case c.Version == "" || utf8.RuneCountInString(c.Version) > 64:
 		return wrong("version", "must have 1 to 64 characters")
 	}
 	if !slices.Contains(Tasks(), c.Task) {
@@ -124,7 +125,7 @@ func checkOutput(c *Card) error {
 }
 
 func checkName(field string, t Tensor) error {
-	if t.Name == "" || len(t.Name) > 256 {
+	if t.Name == "" || utf8.RuneCountInString(t.Name) > 256 {
 		return wrong(field+".name", "must have 1 to 256 characters")
 	}
 	return nil

@@ -118,6 +118,7 @@ func agrees(beside []models.Found, card models.Card) (err error) {
 // others are the models that the service would load beside one that is added under the
 // name, without the one that it would replace. The error says that one of them has the
 // name, or that the folder has no place for another: the service would not become ready.
+// It also says where the folder of that name holds a model of another, which would be lost.
 func others(cfg config.Config, name string) ([]models.Found, error) {
 	found, err := findModels(cfg)
 	if err != nil {
@@ -128,13 +129,16 @@ func others(cfg config.Config, name string) ([]models.Found, error) {
 		return nil, err
 	}
 	own := filepath.Join(added, name)
-	found = slices.DeleteFunc(found, func(f models.Found) bool { return f.Folder == own })
 	for _, f := range found {
-		if f.Model != nil && f.Model.Card.Name == name {
+		switch {
+		case f.Model == nil || (f.Folder == own) == (f.Model.Card.Name == name): // broken, the one to be replaced, or of no concern
+		case f.Folder == own:
+			return nil, fmt.Errorf("the folder %s holds the model %s, which would be lost: call its folder %s, or take it away", filename.Shown(own), f.Model.Card.Name, f.Model.Card.Name)
+		default:
 			return nil, fmt.Errorf("a model is called %s already (%s): give yours another name on its card, or take the other away", name, filename.Shown(f.Folder))
 		}
 	}
-	return found, nil
+	return slices.DeleteFunc(found, func(f models.Found) bool { return f.Folder == own }), nil
 }
 
 // taken says why nothing that is added to a folder would be read: it is the folder of a

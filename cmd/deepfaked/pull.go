@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -89,18 +90,18 @@ func (p puller) pull(ctx context.Context, c *modelsPull, to streams) error {
 	if err := entry.Usable(); err != nil {
 		return err
 	}
-	if _, err := os.Stat(filepath.Join(addedModels(cfg), entry.Name)); err == nil && !c.Replace {
-		return fmt.Errorf("the model %s is in %s already: --replace gets it again", entry.Name, filename.Shown(addedModels(cfg)))
-	}
 	if _, err := others(cfg, entry.Name); err != nil {
 		return err
+	}
+	if _, err := os.Stat(filepath.Join(addedModels(cfg), entry.Name)); err == nil && !c.Replace {
+		return fmt.Errorf("the model %s is in %s already: --replace gets it again", entry.Name, filename.Shown(addedModels(cfg)))
 	}
 	describe(to.out, entry)
 	if err := p.accepted(c, entry); err != nil {
 		return err
 	}
 	// Not before: a question that nobody wants to answer must end with the program.
-	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(ctx, interrupts()...)
 	defer stop()
 	defer context.AfterFunc(ctx, stop)() // a second signal ends the process at once
 	err = p.bring(ctx, cfg, entry, c, to)
@@ -110,9 +111,27 @@ func (p puller) pull(ctx context.Context, c *modelsPull, to streams) error {
 	return err
 }
 
+// interrupts are the signals that end a pull. The one of a terminal that is closed is
+// among them, unless whoever started it wants it ignored, as nohup does.
+func interrupts() []os.Signal {
+	all := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) {
+		all = append(all, syscall.SIGHUP)
+	}
+	return all
+}
+
 // bring gets the files, makes a model of them and installs it. The files are
-// kept until that has worked.
+// kept until that has worked. Another pull of the model meanwhile is refused.
 func (p puller) bring(ctx context.Context, cfg config.Config, e catalogue.Entry, c *modelsPull, to streams) error {
+	release, err := claim(p.cache, e.Name)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = release() }()
+	if err := prepared(cfg); err != nil {
+		return err
+	}
 	source := filepath.Join(p.cache, "downloads", e.Name)
 	if err := p.get(ctx, e, c.Mirror, source, to); err != nil {
 		return err
@@ -121,6 +140,15 @@ func (p puller) bring(ctx context.Context, cfg config.Config, e catalogue.Entry,
 		return err
 	}
 	return os.RemoveAll(source)
+}
+
+// prepared finds out before a download what would be in the way of the model after it.
+func prepared(cfg config.Config) error {
+	env, err := openRuntime(cfg, 1, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return err
+	}
+	return errors.Join(env.Close(), models.Prepare(addedModels(cfg)))
 }
 
 // accepted asks whether the licence is accepted, unless the flag says so.

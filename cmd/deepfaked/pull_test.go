@@ -11,13 +11,15 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 
-	"deepfaked/internal/config"
 	"deepfaked/models"
 	"deepfaked/models/adapt"
 	"deepfaked/models/catalogue"
@@ -107,6 +109,29 @@ func TestPullInterruptedTooLate(t *testing.T) { //nolint:paralleltest // one ONN
 	assert.DirExists(t, filepath.Join(m.data, "models", "bought-speech"))
 }
 
+// TestPullEndsWithItsTerminal: a closed connection ended the program at once, and left what it was
+// making, up to 6 GB of Python packages. Under nohup a pull goes on.
+func TestPullEndsWithItsTerminal(t *testing.T) { //nolint:paralleltest // signals are of the whole process
+	hung := make(chan os.Signal, 1)
+	signal.Notify(hung, unix.SIGHUP) // or else a failure would end the tests
+	defer signal.Reset(unix.SIGHUP)
+	m := newMarket(t, shop())
+	m.convert = func(ctx context.Context, _, _, _ string) error {
+		assert.NoError(t, unix.Kill(os.Getpid(), unix.SIGHUP))
+		<-hung
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(10 * time.Second):
+			return errors.New("it went on")
+		}
+	}
+	_, err := m.buy(t)
+	require.ErrorIs(t, err, errInterrupted)
+	signal.Ignore(unix.SIGHUP)
+	assert.Equal(t, []os.Signal{os.Interrupt, unix.SIGTERM}, interrupts())
+}
+
 // buy runs the command, and returns what it said.
 func (m *market) buy(t *testing.T) (string, error) {
 	t.Helper()
@@ -137,6 +162,31 @@ func TestPull(t *testing.T) { //nolint:paralleltest // one ONNX Runtime in a pro
 	m.command.Replace = true
 	_, err = m.buy(t)
 	assert.NoError(t, err)
+}
+
+// TestPullTwiceAtOnce: of two pulls of one model the first to end took the files of the other away,
+// which failed in the middle of its conversion or of a download.
+func TestPullTwiceAtOnce(t *testing.T) { //nolint:paralleltest // one ONNX Runtime in a process
+	m := newMarket(t, shop())
+	converting, goOn := make(chan struct{}), make(chan struct{})
+	other := *m
+	other.convert = func(ctx context.Context, name, source, out string) error {
+		close(converting)
+		<-goOn
+		return bought(ctx, name, source, out)
+	}
+	first := make(chan error)
+	go func() {
+		first <- other.pull(t.Context(), &other.command, streams{out: &bytes.Buffer{}, err: &bytes.Buffer{}})
+	}()
+	<-converting
+	_, err := m.buy(t)
+	assert.ErrorContains(t, err, "another pull of bought-speech is under way")
+	close(goOn)
+	require.NoError(t, <-first)
+	m.command.Replace = true
+	_, err = m.buy(t)
+	assert.NoError(t, err, "the claim has ended")
 }
 
 // TestPullFromMirror needs no network at all.
@@ -188,6 +238,27 @@ func TestPullIsRefused(t *testing.T) { //nolint:paralleltest // one ONNX Runtime
 			}
 			_, err = os.Stat(filepath.Join(m.data, "models", "bought-speech"))
 			assert.ErrorIs(t, err, os.ErrNotExist)
+		})
+	}
+}
+
+// TestPullDownloadsNothingInVain: that ONNX Runtime was missing, or that nobody may write to the
+// models folder, was found out after all downloads and the conversion.
+func TestPullDownloadsNothingInVain(t *testing.T) { //nolint:paralleltest // one ONNX Runtime in a process
+	for name, test := range map[string]struct {
+		spoil func(*market)
+		say   string
+	}{
+		"no ONNX Runtime": {func(m *market) { m.command.ONNXRuntime = new("/nonexistent/libonnxruntime.so") }, "/nonexistent/libonnxruntime.so"},
+		"no folder": {func(m *market) {
+			require.NoError(t, os.Symlink("/nonexistent/models", filepath.Join(m.data, "models")))
+		}, "write to the models folder"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := newMarket(t, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { t.Errorf("asked for %s", r.URL) }))
+			test.spoil(m)
+			_, err := m.buy(t)
+			assert.ErrorContains(t, err, test.say)
 		})
 	}
 }
@@ -278,88 +349,5 @@ func TestDescribeTellsOurFigures(t *testing.T) {
 		describe(&out, entry)
 		assert.Contains(t, out.String(), "its authors state")
 		assert.Contains(t, out.String(), want)
-	}
-}
-
-// TestAdd: a folder of one's own, refused while it lies or its name is taken.
-func TestAdd(t *testing.T) { //nolint:paralleltest // one ONNX Runtime in a process
-	data := t.TempDir()
-	add := func(folder string, more ...string) said {
-		return call(t, append([]string{"models", "add", "--provider", "cpu", "--data", data, folder}, more...)...)
-	}
-	for _, name := range []string{"checksum", "golden-output", "licence"} {
-		add(lyingModel(t, name, lies()[name].change)).refused(t, exitFailed, lies()[name].words...)
-	}
-	add(lyingModel(t, "same-name", lies()["same-name"].change)).refused(t, exitFailed, "deepfaked-speech", "another name")
-	_, err := os.Stat(filepath.Join(data, "models"))
-	require.ErrorIs(t, err, os.ErrNotExist, "what was refused has left something")
-	good := lyingModel(t, "my-speech", func(*models.Card) {})
-	assert.Contains(t, add(good).ok(t), filepath.Join(data, "models", "my-speech"))
-	add(good).refused(t, exitFailed, "my-speech", "there already", "--replace")
-	add(good, "--replace").ok(t)
-	verified := call(t, "models", "verify", "--provider", "cpu", "--data", data).ok(t)
-	assert.Contains(t, verified, "my-speech: ok\n")
-	add(t.TempDir()).refused(t, exitFailed, "card.json")
-}
-
-// TestAddNeedsANameOfItsOwn: names were compared with those of the built-in models and
-// with the folders of added ones. A model whose name another one's card had, in a
-// folder of the configuration or in one that was copied into the data folder by hand,
-// was added, and the service never became ready again.
-func TestAddNeedsANameOfItsOwn(t *testing.T) { //nolint:paralleltest // one ONNX Runtime in a process
-	further := lyingModel(t, "bought-speech", func(*models.Card) {})
-	data := t.TempDir()
-	copied := filepath.Join(data, "models", "copied")
-	require.NoError(t, os.CopyFS(copied, os.DirFS(further)))
-	file := write(t, "config.yaml", []byte("models: ["+further+"]\n"))
-	for name, c := range map[string]struct {
-		folder      string // which has the name
-		flags       []string
-		environment string
-	}{
-		"the configuration's": {folder: further, flags: []string{"--data", t.TempDir(), "--config", file}},
-		"the environment's":   {folder: further, flags: []string{"--data", t.TempDir()}, environment: further},
-		"copied by hand":      {folder: copied, flags: []string{"--data", data}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			if c.environment != "" {
-				t.Setenv("DEEPFAKED_MODELS", c.environment)
-			}
-			add := append([]string{"models", "add", "--provider", "cpu", "--replace", further}, c.flags...)
-			call(t, add...).refused(t, exitFailed, "bought-speech", c.folder, "another name")
-			assert.NoDirExists(t, filepath.Join(c.flags[1], "models", "bought-speech"))
-		})
-	}
-	m := newMarket(t, shop())
-	m.command.Models = []string{further}
-	said, err := m.buy(t)
-	require.ErrorContains(t, err, further)
-	assert.Empty(t, said, "it is refused before anything is asked or downloaded")
-}
-
-// TestAddBesideACard: the files of a model had been copied into the folder of added models
-// itself. What was added then lay in a folder in it, was said to be used from the next
-// start on, and never was.
-func TestAddBesideACard(t *testing.T) { //nolint:paralleltest // one ONNX Runtime in a process
-	data, own := t.TempDir(), lyingModel(t, "my-speech", func(*models.Card) {})
-	added := filepath.Join(data, "models")
-	require.NoError(t, os.CopyFS(added, os.DirFS(lyingModel(t, "stray-speech", func(*models.Card) {}))))
-	add := []string{"models", "add", "--provider", "cpu", "--data", data, own}
-	call(t, add...).refused(t, exitFailed, added, "card.json", "folder of their own")
-	assert.NoDirExists(t, filepath.Join(added, "my-speech"))
-
-	require.NoError(t, os.CopyFS(filepath.Join(added, "my-speech"), os.DirFS(own))) // as it was added before
-	words := []string{added, "card.json", "my-speech", "folder of their own"}
-	call(t, add...).refused(t, exitFailed, words...)
-	verified, list := call(t, "models", "verify", "--provider", "cpu", "--data", data), call(t, "models", "list", "--data", data)
-	assert.Equal(t, []int{exitFailed, exitFailed}, []int{verified.code, list.code})
-	cfg := config.Default()
-	cfg.Data = data
-	_, err := loadModels(cfg)
-	require.Error(t, err, "the service is ready without it")
-	for _, w := range words {
-		assert.Contains(t, verified.out, w)
-		assert.Contains(t, list.err, w)
-		assert.ErrorContains(t, err, w)
 	}
 }

@@ -11,6 +11,9 @@ import (
 // checkGraph compares what the graph takes and gives with the card.
 func checkGraph(model *models.Model) error {
 	card := model.Card
+	if outside(model.ONNX) {
+		return &GraphError{card.Name, "file", "names a graph whose weights lie in another file (external data), which the checksum does not cover; onnx.save with save_as_external_data=False writes both as one"}
+	}
 	inputs, outputs, err := ort.GetInputOutputInfoWithONNXData(model.ONNX)
 	if err != nil {
 		return fmt.Errorf("model %s: read the graph: %w", card.Name, err)

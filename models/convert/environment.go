@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"time"
 )
 
 // environment returns the interpreter of the environment that has the pinned
@@ -27,6 +28,7 @@ func (o Options) environment(ctx context.Context) (python string, err error) {
 		}
 		return "", fmt.Errorf("%w (%w)", ErrNoPython, err)
 	}
+	o.sweep()
 	home := o.home(list, base)
 	python = interpreter(home)
 	if _, err := os.Stat(python); err == nil {
@@ -35,7 +37,7 @@ func (o Options) environment(ctx context.Context) (python string, err error) {
 	if err := os.MkdirAll(o.Cache, 0o750); err != nil {
 		return "", fmt.Errorf("make the cache folder: %w", err)
 	}
-	work, err := os.MkdirTemp(o.Cache, ".making-")
+	work, err := os.MkdirTemp(o.Cache, making)
 	if err != nil {
 		return "", fmt.Errorf("write to the cache folder: %w", err)
 	}
@@ -44,6 +46,23 @@ func (o Options) environment(ctx context.Context) (python string, err error) {
 		return "", err
 	}
 	return python, keep(work, home)
+}
+
+// making begins the name of a folder in which an environment is made.
+const making = ".making-"
+
+// abandoned is the age of such a folder in which nobody makes anything any more: it takes minutes.
+const abandoned = 24 * time.Hour
+
+// sweep removes what was left behind by a process that was killed. What can't be removed
+// is in nobody's way.
+func (o Options) sweep() {
+	left, _ := filepath.Glob(filepath.Join(o.Cache, making+"*"))
+	for _, work := range left {
+		if info, err := os.Stat(work); err == nil && time.Since(info.ModTime()) > abandoned {
+			_ = os.RemoveAll(work)
+		}
+	}
 }
 
 // home is the folder of the environment that has the packages of the list and was made

@@ -21,8 +21,8 @@ func simple(t *testing.T, script string) (opts Options, dir string) {
 	return Options{Scripts: scripts(), Cache: filepath.Join(dir, "cache"), Python: filepath.Join(dir, "python3"), Log: &strings.Builder{}}, dir
 }
 
-// making is a script that makes an environment whose interpreter is the script's.
-const making = `[ "$2" != venv ] || { mkdir -p env/bin && ln -s "$0" env/bin/python; }` + "\n"
+// atOnce is a script that makes an environment whose interpreter is the script's.
+const atOnce = `[ "$2" != venv ] || { mkdir -p env/bin && ln -s "$0" env/bin/python; }` + "\n"
 
 // point makes name a link to target.
 func point(t *testing.T, name, target string) {
@@ -40,7 +40,7 @@ func point(t *testing.T, name, target string) {
 // as the old environment was in the way.
 func TestEnvironmentIsMadeAgain(t *testing.T) {
 	t.Parallel()
-	opts, _ := simple(t, making)
+	opts, _ := simple(t, atOnce)
 	for range 2 {
 		python, err := opts.environment(t.Context())
 		if err != nil {
@@ -53,11 +53,40 @@ func TestEnvironmentIsMadeAgain(t *testing.T) {
 	}
 }
 
+// TestWhatWasAbandonedIsRemoved: a process that was killed while it made an environment left up to
+// 6 GB, which nothing removed. What another makes now stays.
+func TestWhatWasAbandonedIsRemoved(t *testing.T) {
+	t.Parallel()
+	opts, _ := simple(t, atOnce)
+	if _, err := opts.environment(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	left, another := filepath.Join(opts.Cache, ".making-1"), filepath.Join(opts.Cache, ".making-2")
+	for _, dir := range []string{left, another} {
+		if err := os.MkdirAll(filepath.Join(dir, "env", "lib"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	yesterday := time.Now().Add(-25 * time.Hour)
+	if err := os.Chtimes(left, yesterday, yesterday); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := opts.environment(t.Context()); err != nil { // which is there
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(left); err == nil {
+		t.Error("what was abandoned is left")
+	}
+	if _, err := os.Stat(another); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestEnvironmentTellsItsSize: a first pull filled 6 GB of the cache folder, which neither
 // the program nor a document said before.
 func TestEnvironmentTellsItsSize(t *testing.T) {
 	t.Parallel()
-	opts, _ := simple(t, making)
+	opts, _ := simple(t, atOnce)
 	said := &strings.Builder{}
 	opts.Log = said
 	if _, err := opts.environment(t.Context()); err != nil {
@@ -72,7 +101,7 @@ func TestEnvironmentTellsItsSize(t *testing.T) {
 // python3.2, though its link python3 still works; without any python3 it is used.
 func TestEnvironmentIsOfItsInterpreter(t *testing.T) {
 	t.Parallel()
-	opts, dir := simple(t, making)
+	opts, dir := simple(t, atOnce)
 	older, err := opts.environment(t.Context())
 	if err != nil {
 		t.Fatal(err)

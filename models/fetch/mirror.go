@@ -24,20 +24,28 @@ func Copy(file File, from, path string, opts Options) error {
 		return fmt.Errorf("read the mirror: %w", err)
 	}
 	defer in.Close() //nolint:errcheck // nothing was written
-	if err := write(path+partSuffix, in, opts.Limit); err != nil {
+	limit := file.Bytes
+	if limit == 0 {
+		limit = opts.Limit
+	}
+	if err := write(path+partSuffix, in, limit); err != nil {
 		return fmt.Errorf("copy %s: %w", from, err)
 	}
 	opts.report(file.Bytes)
 	return settle(from, file.SHA256, path)
 }
 
-// write makes a new file of at most limit bytes.
+// write makes a new file of at most limit bytes, or none: unlike a download, a copy has nothing to go on with.
 func write(path string, in io.Reader, limit int64) (err error) {
 	out, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, out.Close()) }()
+	defer func() {
+		if err = errors.Join(err, out.Close()); err != nil {
+			err = errors.Join(err, os.Remove(path))
+		}
+	}()
 	n, err := io.Copy(out, io.LimitReader(in, limit+1))
 	if err == nil && n > limit {
 		err = fmt.Errorf("it has more than %d bytes", limit)

@@ -15,8 +15,8 @@ POINTS = {"strict": 0.01, "balanced": 0.05, "sensitive": 0.15}
 
 
 def equal_error_rate(labels, scores):
-    """Where the shares of false positives and of misses meet."""
-    false_positives, detected, _ = roc_curve(labels, scores)
+    """Where the shares of false positives and of misses meet, which may be amid a straight part of the curve."""
+    false_positives, detected, _ = roc_curve(labels, scores, drop_intermediate=False)
     nearest = np.argmin(np.abs(false_positives - (1 - detected)))
     return float((false_positives[nearest] + 1 - detected[nearest]) / 2)
 
