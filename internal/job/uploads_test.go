@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"deepfaked/inference"
 	"deepfaked/internal/account"
 	"deepfaked/internal/spool"
 )
@@ -125,6 +126,36 @@ func TestUploadsFolderGoesAway(t *testing.T) {
 	require.NoError(t, os.Remove(jobs))
 	require.NoError(t, os.Rename(elsewhere, jobs))
 	assert.Equal(t, account.Complete, f.ended(id).State)
+	f.used(1)
+	f.empty()
+}
+
+// While the folder of kept uploads was not mounted every job that waited failed for good
+// within seconds. They wait for it, at no attempt's cost.
+func TestKeptUploadsFolderGoesAway(t *testing.T) {
+	t.Parallel()
+	f := enter(t, onSQLite(t))
+	kept, elsewhere := filepath.Join(f.data, "uploads"), filepath.Join(f.data, "elsewhere")
+	var err error
+	f.spool, err = spool.New(spool.Options{
+		Dir: filepath.Join(f.data, "spool"), Park: filepath.Join(f.data, "jobs"), Kept: kept, Keep: true, Names: account.DetectionPrefix,
+	})
+	require.NoError(t, err)
+	f.uploads = f.spool
+	require.NoError(t, os.Rename(kept, elsewhere))
+	opts, seen := options(1), &observed{}
+	opts.Attempts, opts.Observer = 1, seen
+	f.start(func(ctx context.Context, r inference.Request) (inference.Result, error) {
+		if _, err := r.File.Rewind(); err != nil {
+			return inference.Result{}, err
+		}
+		return good(ctx, r)
+	}, opts)
+	id := f.submit(1)[0]
+	require.Eventually(t, func() bool { return len(seen.seen()) > 0 }, time.Minute, time.Millisecond)
+	require.NoError(t, os.Rename(elsewhere, kept))
+	assert.Equal(t, account.Complete, f.ended(id).State)
+	assert.FileExists(t, filepath.Join(kept, id))
 	f.used(1)
 	f.empty()
 }

@@ -17,14 +17,14 @@ const unfinished = ".unfinished-"
 // Keep leaves a copy of the file, synced to disk, under name in Options.Kept; it
 // does nothing where no upload is kept. A copy, because a file that never had a
 // name can't be given one. What is kept already stays as it is. The error wraps
-// ErrFull when there is no room.
+// ErrFull when there is no room, and otherwise ErrAway: the file is not to blame.
 func (f *File) Keep(name string) error {
 	if !f.spool.keep {
 		return nil
 	}
 	folder, err := os.OpenRoot(f.spool.kept)
 	if err != nil {
-		return fmt.Errorf("spool: keep an upload: %w", err)
+		return unkept(err)
 	}
 	defer func() { _ = folder.Close() }()
 	_, err = folder.Lstat(name)
@@ -32,9 +32,18 @@ func (f *File) Keep(name string) error {
 		err = f.keep(folder, name)
 	}
 	if err != nil {
-		return fmt.Errorf("spool: keep an upload: %w", full(err))
+		return unkept(err)
 	}
 	return nil
+}
+
+// unkept says why a file could not be kept: for want of room, or because its folder
+// can't be used.
+func unkept(err error) error {
+	if err = full(err); !errors.Is(err, ErrFull) {
+		err = fmt.Errorf("%w: %w", ErrAway, err)
+	}
+	return fmt.Errorf("spool: keep an upload: %w", err)
 }
 
 // keep gives the copy its name when it is whole: a process may be killed meanwhile,
