@@ -160,20 +160,40 @@ func TestKeptUploadsFolderGoesAway(t *testing.T) {
 	f.empty()
 }
 
-// Another attempt would not find what is lost, or make good what is damaged.
+// One wrong answer, such as the 404 of a proxy or its page with 200, ended an accepted job
+// for good, and its upload was deleted, which was whole. It costs an attempt, and is
+// believed at the last.
 func TestUploadsThatAreGone(t *testing.T) {
 	t.Parallel()
 	for _, err := range []error{spool.ErrLost, spool.ErrDamaged} {
-		t.Run(err.Error(), func(t *testing.T) {
-			t.Parallel()
-			f := setup(t, onSQLite(t), good, options(1))
-			f.failing(err, options(1)).opens.Store(1)
-			d := f.ended(f.submit(1)[0])
-			assert.Equal(t, account.Failed, d.State)
-			assert.Equal(t, "said "+err.Error(), d.Error)
-			f.used(0)
-			f.empty()
-		})
+		for name, c := range map[string]struct {
+			opens int64 // that fail
+			seen  []End
+			used  int
+		}{
+			"once":      {1, []End{Retried, Complete}, 1},
+			"twice":     {2, []End{Retried, Retried, Complete}, 1},
+			"each time": {3, []End{Retried, Retried, Failed}, 0},
+		} {
+			t.Run(err.Error()+", "+name, func(t *testing.T) {
+				t.Parallel()
+				opts, seen := options(1), &observed{}
+				opts.Observer = seen
+				f := setup(t, onSQLite(t), good, opts)
+				f.failing(err, opts).opens.Store(c.opens)
+				d := f.ended(f.submit(1)[0])
+				if c.used == 0 {
+					assert.Equal(t, account.Failed, d.State)
+					assert.Equal(t, "said "+err.Error(), d.Error)
+				} else {
+					assert.Equal(t, account.Complete, d.State)
+				}
+				assert.Eventually(t, func() bool { return len(seen.seen()) == len(c.seen) }, time.Minute, time.Millisecond)
+				assert.Equal(t, c.seen, seen.seen())
+				f.used(c.used)
+				f.empty()
+			})
+		}
 	}
 }
 
