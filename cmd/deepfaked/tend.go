@@ -71,6 +71,7 @@ func (s *service) tend(ctx context.Context) {
 		for _, l := range s.limits {
 			l.Look()
 		}
+		s.lookForBooks()
 		select {
 		case <-ctx.Done():
 			return
@@ -92,6 +93,21 @@ func (s *service) tend(ctx context.Context) {
 		}
 		failing = err != nil
 	}
+}
+
+// lookForBooks has submissions refused while the file of the database is gone or another one is
+// in its place: what is promised into one that nobody finds again is lost.
+func (s *service) lookForBooks() {
+	err := s.books.Astray()
+	if s.astray.Swap(err != nil) == (err != nil) {
+		return
+	}
+	s.tellReady()
+	if err == nil {
+		s.logger.Info("the database is where it was opened again")
+		return
+	}
+	s.logger.Error("the database is not where it was opened; nothing more is accepted until it is back, and what is written down meanwhile is lost if it does not come back", "error", err)
 }
 
 // settleUp tells the books once more what they have not taken yet, as nobody will know of it
