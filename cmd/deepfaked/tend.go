@@ -50,10 +50,11 @@ func (s *service) purge(ctx context.Context) {
 	case n > 0:
 		s.logger.Info("deleted results whose time was over", "detections", n)
 	}
-	switch n, err := s.uploads.Purge(now.Add(-s.cfg.Retention.Results)); {
-	case err != nil:
+	n, err = s.uploads.Purge(now.Add(-s.cfg.Retention.Results))
+	if err != nil {
 		s.logger.Error("kept uploads could not be deleted", "error", err)
-	case n > 0:
+	}
+	if n > 0 {
 		s.logger.Info("deleted kept uploads whose time was over", "files", n)
 	}
 }

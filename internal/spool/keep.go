@@ -1,6 +1,7 @@
 package spool
 
 import (
+	"cmp"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -67,7 +68,8 @@ func (f *File) keep(folder *os.Root, name string) error {
 
 // Purge deletes kept uploads that were last written before then, and what a killed
 // process did not finish, and returns how many; also where no more are kept. What else
-// lies in the folder stays.
+// lies in the folder stays. One that can't be deleted keeps no other; the error is that of
+// the first.
 func (s *Spool) Purge(then time.Time) (n int, err error) {
 	if s.kept == "" {
 		return 0, nil
@@ -79,15 +81,21 @@ func (s *Spool) Purge(then time.Time) (n int, err error) {
 	if err != nil {
 		return 0, fmt.Errorf("spool: list kept uploads: %w", err)
 	}
+	stuck, first := 0, error(nil)
 	for _, e := range entries {
 		info, err := e.Info()
 		if err != nil || !s.isKept(info) || !info.ModTime().Before(then) {
 			continue // gone already, none of ours, or too young
 		}
-		if err := os.Remove(filepath.Join(s.kept, e.Name())); err != nil {
-			return n, fmt.Errorf("spool: delete a kept upload: %w", err)
+		switch err := os.Remove(filepath.Join(s.kept, e.Name())); {
+		case err == nil:
+			n++
+		case !errors.Is(err, fs.ErrNotExist):
+			stuck, first = stuck+1, cmp.Or(first, err)
 		}
-		n++
+	}
+	if stuck > 0 {
+		return n, fmt.Errorf("spool: delete kept uploads: %d are left: %w", stuck, first)
 	}
 	return n, nil
 }
