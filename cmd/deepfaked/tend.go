@@ -79,7 +79,7 @@ func (s *service) tend(ctx context.Context) {
 		case <-ticker.C:
 		}
 		if n, _ := s.jobs.Clear(ctx); n > 0 { // that it could not be has been said
-			s.logger.Info("removed uploads that could not be removed when their analysis ended", "uploads", n)
+			s.logger.Info("removed uploads that were left, or may have been, when the store failed", "uploads", n)
 		}
 		before := owed
 		left, err := s.ledger.Retry(ctx)

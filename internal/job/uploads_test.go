@@ -215,6 +215,55 @@ func TestUploadsThatCanNotBeParked(t *testing.T) {
 	f.empty()
 }
 
+// lostAnswers are uploads of a store that takes what is parked, and does not get to say so.
+type lostAnswers struct{ *spool.Spool }
+
+func (l lostAnswers) Park(ctx context.Context, name string, f *spool.File) error {
+	return errors.Join(l.Spool.Park(ctx, name, f), spool.ErrAway)
+}
+
+// An upload of which only the store's answer was lost stayed there for an hour, although the client was told that
+// it could not be put into the store.
+func TestParkedInSpiteOfAnError(t *testing.T) {
+	t.Parallel()
+	f := enter(t, onSQLite(t))
+	f.uploads = lostAnswers{f.spool}
+	f.start(good, options(1))
+	_, err := f.place.submit(t.Context(), f.jobs, f.account)
+	require.ErrorIs(t, err, spool.ErrAway)
+	n, err := f.jobs.Clear(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, 1, n)
+	f.used(0)
+	f.empty()
+}
+
+// So did the upload of a submission that the books refused, where the store would not let it go.
+func TestRefusedByTheBooksAndLeft(t *testing.T) {
+	t.Parallel()
+	f := setup(t, onSQLite(t), good, options(1))
+	f.failing(spool.ErrAway, options(1)).discards.Store(1)
+	stranger := f.account
+	stranger.ID = "acc_nobody"
+	_, err := f.place.submit(t.Context(), f.jobs, stranger)
+	require.ErrorIs(t, err, spool.ErrAway)
+	n, err := f.jobs.Clear(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, 1, n)
+	f.empty()
+}
+
+// While a store is away each submission may have left something: it is not remembered
+// without bounds.
+func TestLeftoversAreBounded(t *testing.T) {
+	t.Parallel()
+	var l leftovers
+	for range 2 * mostLeft {
+		l.add(account.NewDetectionID())
+	}
+	assert.Len(t, l.list(), mostLeft)
+}
+
 // What the store would not let go when the analysis ended goes as soon as it does.
 func TestClear(t *testing.T) {
 	t.Parallel()

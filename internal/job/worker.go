@@ -195,7 +195,6 @@ func (r *Runner) conclude(ctx context.Context, id string, err error) error {
 		return err
 	}
 	if err := r.discard(ctx, id); err != nil {
-		r.left.add(id)
 		r.deps.Logger.Error("an upload could not be removed after its analysis; that is tried again", "detection", id, "error", err)
 	}
 	return nil
