@@ -41,7 +41,7 @@ const (
 	tooLate       Reason = "deadline"
 	spoolFull     Reason = "spool_full"
 	uploadLost    Reason = "upload_lost"
-	uploadsAway   Reason = "uploads_away" // the bucket does not answer
+	uploadsAway   Reason = "uploads_away" // a folder or the bucket can't be used
 	gone          Reason = "gone"         // the client did not wait for the answer
 )
 

@@ -127,16 +127,26 @@ type unreadiness struct{ error }
 
 func (s *service) setReady(err error) {
 	s.unready.Store(unreadiness{err})
+	s.tellReady()
+}
+
+// tellReady tells the server of whatever may have changed.
+func (s *service) tellReady() {
+	s.telling.Lock()
+	defer s.telling.Unlock()
 	if s.server != nil {
-		s.server.SetReady(err)
+		s.server.SetReady(s.ready())
 	}
 }
 
-// ready says why nothing can be judged.
+// ready says why nothing can be judged, or what was judged not be written down.
 func (s *service) ready() error {
 	state, settled := s.unready.Load().(unreadiness)
-	if !settled {
+	switch {
+	case !settled:
 		return errors.New("the service is starting")
+	case state.error == nil && s.astray.Load():
+		return errors.New("the database is not where it was opened; the log of the service says what is there")
 	}
 	return state.error
 }

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"path/filepath"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"syscall"
 
@@ -40,6 +41,8 @@ type service struct {
 	metrics *metrics.Metrics       // nil without an address for administration
 	admin   *admin.Server          // likewise
 	unready atomic.Value           // of an unreadiness
+	astray  atomic.Bool            // the database is not where it was opened
+	telling sync.Mutex             // held while the server is told whether the service is ready
 	closers
 }
 

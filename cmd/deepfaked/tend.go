@@ -50,10 +50,11 @@ func (s *service) purge(ctx context.Context) {
 	case n > 0:
 		s.logger.Info("deleted results whose time was over", "detections", n)
 	}
-	switch n, err := s.uploads.Purge(now.Add(-s.cfg.Retention.Results)); {
-	case err != nil:
+	n, err = s.uploads.Purge(now.Add(-s.cfg.Retention.Results))
+	if err != nil {
 		s.logger.Error("kept uploads could not be deleted", "error", err)
-	case n > 0:
+	}
+	if n > 0 {
 		s.logger.Info("deleted kept uploads whose time was over", "files", n)
 	}
 }
@@ -71,13 +72,14 @@ func (s *service) tend(ctx context.Context) {
 		for _, l := range s.limits {
 			l.Look()
 		}
+		s.lookForBooks()
 		select {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
 		}
 		if n, _ := s.jobs.Clear(ctx); n > 0 { // that it could not be has been said
-			s.logger.Info("removed uploads that could not be removed when their analysis ended", "uploads", n)
+			s.logger.Info("removed uploads that were left, or may have been, when the store failed", "uploads", n)
 		}
 		before := owed
 		left, err := s.ledger.Retry(ctx)
@@ -92,6 +94,21 @@ func (s *service) tend(ctx context.Context) {
 		}
 		failing = err != nil
 	}
+}
+
+// lookForBooks has submissions refused while the file of the database is gone or another one is
+// in its place: what is promised into one that nobody finds again is lost.
+func (s *service) lookForBooks() {
+	err := s.books.Astray()
+	if s.astray.Swap(err != nil) == (err != nil) {
+		return
+	}
+	s.tellReady()
+	if err == nil {
+		s.logger.Info("the database is where it was opened again")
+		return
+	}
+	s.logger.Error("the database is not where it was opened; nothing more is accepted until it is back, and what is written down meanwhile is lost if it does not come back", "error", err)
 }
 
 // settleUp tells the books once more what they have not taken yet, as nobody will know of it

@@ -4,6 +4,10 @@ package main
 
 import (
 	"bytes"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -11,7 +15,47 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"deepfaked/internal/account"
+	"deepfaked/internal/store"
 )
+
+// When the file of the database was deleted or replaced the service said that it was ready, and accepted jobs
+// that nobody found again, by keys that could no longer be revoked.
+func TestADatabaseThatGoesAstray(t *testing.T) {
+	t.Parallel()
+	s := serve(t, unhurried, "--admin", "127.0.0.1:0")
+	s.logs.await(t, ready)
+	key := newKey(t, s.data, "patient", "pro")
+	path, elsewhere := filepath.Join(s.data, store.FileName), filepath.Join(s.data, "elsewhere")
+	require.NoError(t, os.Rename(path, elsewhere))
+	s.logs.await(t, `"msg":"the database is not where it was opened`)
+	s.get(t, "", "/readyz").want(t, 503, "not_ready")
+	status, _ := s.admin(t, "/readyz")
+	assert.Equal(t, 503, status)
+	for _, async := range []string{"false", "true"} {
+		s.detect(t, key, somePicture(t), "async", async).want(t, 500, "internal_error")
+	}
+	require.NoError(t, os.Rename(elsewhere, path))
+	s.logs.await(t, `"msg":"the database is where it was opened again"`)
+	assert.Equal(t, 200, s.get(t, "", "/readyz").status)
+	s.detect(t, key, somePicture(t)).judged(t)
+}
+
+// One reason not to be ready hides no other: a service whose engine worked again said that it
+// was, though its database was gone.
+func TestReadyAgainButForTheDatabase(t *testing.T) {
+	t.Parallel()
+	s, _ := keeping(t, "", time.Hour, io.Discard)
+	path := filepath.Join(s.cfg.Data, store.FileName)
+	s.setReady(errors.New("the analysis fails"))
+	require.NoError(t, os.Rename(path, path+".lost"))
+	s.lookForBooks()
+	require.ErrorContains(t, s.ready(), "the analysis fails")
+	s.setReady(nil)
+	require.ErrorContains(t, s.ready(), "the database")
+	require.NoError(t, os.Rename(path+".lost", path))
+	s.lookForBooks()
+	assert.NoError(t, s.ready())
+}
 
 // What the database had not taken was forgotten by a service that was told to stop, though
 // the database was back: a client who had been told of an error was charged.

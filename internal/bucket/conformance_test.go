@@ -70,6 +70,19 @@ var stores = map[string]func(*testing.T) *store{
 			},
 		}
 	},
+	// Such a store passed the look at the start, and each job failed as damaged.
+	"S3 that states no length": func(t *testing.T) *store {
+		t.Helper()
+		server := buckettest.Start(t, "uploads")
+		address := through(t, server, inChunks(t, server))
+		s := newSpool(t, "", room)
+		return &store{
+			uploads: open(t, address, s), other: open(t, address, newSpool(t, "", room)), spool: s, remote: true, network: true,
+			change: func(name string, to []byte) {
+				require.NoError(t, os.WriteFile(filepath.Join(server.Folder("uploads"), name), to, 0o600))
+			},
+		}
+	},
 	"S3, under a prefix, with its own checksums": func(t *testing.T) *store {
 		t.Helper()
 		server := buckettest.Start(t, "uploads")

@@ -23,7 +23,8 @@ const chunk = 4 << 20
 
 // Park stores the file as an object. When it returns nil the store has confirmed
 // all of it. The file stays open and can be read on. The error matches
-// spool.ErrAway unless ctx has ended; then what was sent is dropped by the store.
+// spool.ErrAway unless ctx has ended. Of an object that is cut off the store keeps nothing; one
+// of which only the answer was lost is there.
 func (b *Bucket) Park(ctx context.Context, name string, f *spool.File) error {
 	file, err := f.Rewind()
 	if err != nil {

@@ -74,12 +74,26 @@ func liveHeap() int64 {
 // of each connection.
 func slowly(t *testing.T, server *buckettest.Server, rate int64) string {
 	t.Helper()
+	return through(t, server, slowWay(t, endpoint(t, server).Host, rate))
+}
+
+// endpoint is the address of the server.
+func endpoint(t *testing.T, server *buckettest.Server) *url.URL {
+	t.Helper()
+	address, err := url.Parse(server.URL("uploads", buckettest.Root))
+	require.NoError(t, err)
+	endpoint, err := url.Parse(address.Query().Get("endpoint"))
+	require.NoError(t, err)
+	return endpoint
+}
+
+// through is the URL of the server's bucket by the way that begins at host.
+func through(t *testing.T, server *buckettest.Server, host string) string {
+	t.Helper()
 	address, err := url.Parse(server.URL("uploads", buckettest.Root))
 	require.NoError(t, err)
 	words := address.Query()
-	endpoint, err := url.Parse(words.Get("endpoint"))
-	require.NoError(t, err)
-	words.Set("endpoint", "http://"+slowWay(t, endpoint.Host, rate))
+	words.Set("endpoint", "http://"+host)
 	address.RawQuery = words.Encode()
 	return address.String()
 }

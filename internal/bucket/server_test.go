@@ -3,6 +3,9 @@ package bucket
 import (
 	"io"
 	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
 	"os"
 	"path/filepath"
 	"sync"
@@ -127,6 +130,27 @@ func TestStall(t *testing.T) {
 		require.ErrorIs(t, err, spool.ErrAway)
 		assert.ErrorIs(t, err, errStalled)
 	}
+}
+
+// inChunks is the address of a way on which what the server states of the length of objects
+// is lost.
+func inChunks(t *testing.T, server *buckettest.Server) string {
+	t.Helper()
+	way := httptest.NewServer(&httputil.ReverseProxy{
+		Rewrite: func(r *httputil.ProxyRequest) {
+			r.SetURL(endpoint(t, server))
+			r.Out.Host = r.In.Host // which is signed
+		},
+		ModifyResponse: func(answer *http.Response) error {
+			if answer.Request.Method == http.MethodGet {
+				answer.ContentLength = -1
+				answer.Header.Del("Content-Length")
+			}
+			return nil
+		},
+	})
+	t.Cleanup(way.Close)
+	return way.Listener.Addr().String()
 }
 
 // silent is the address of a server that accepts connections and says nothing.

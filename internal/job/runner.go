@@ -111,6 +111,7 @@ func (r *Runner) Submit(ctx context.Context, a account.Account, s account.Submis
 		}
 	}()
 	if err := r.deps.Uploads.Park(ctx, t.ID, t.File); err != nil {
+		r.left.add(t.ID) // a bucket may have it all the same, and the client need not wait for that to be asked
 		return err
 	}
 	job := newDetection(t)

@@ -22,7 +22,8 @@ import (
 // themselves.
 type Uploads interface {
 	// Park keeps f under a name: when it returns nil the file outlives this
-	// process and this machine, as far as they are meant to. f stays open.
+	// process and this machine, as far as they are meant to. With an error it may be
+	// there or not. f stays open.
 	Park(ctx context.Context, name string, f *spool.File) error
 	// Open gives back what was parked, with this SHA-256 and, unless it is 0,
 	// this size. The error matches spool.ErrLost when there is nothing,
@@ -39,21 +40,29 @@ type Uploads interface {
 }
 
 // discardTime bounds how long a caller that may have gone is held up by the
-// removal of its upload.
+// removal of its upload, and how long Clear holds up what is done after it.
 const discardTime = 10 * time.Second
 
-// discard removes an upload, whether or not ctx has ended.
+// discard removes an upload, whether or not ctx has ended, or leaves it to Clear.
 func (r *Runner) discard(ctx context.Context, id string) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), discardTime)
 	defer cancel()
-	return r.deps.Uploads.Discard(ctx, id)
+	err := r.deps.Uploads.Discard(ctx, id)
+	if err != nil {
+		r.left.add(id)
+	}
+	return err
 }
 
-// leftovers are the uploads of jobs that have ended which could not be removed.
+// leftovers are uploads that no job needs which could not be removed, or may be there. While a
+// store is away there may be any number of them; those beyond some are for Sweep.
 type leftovers struct {
 	mu  sync.Mutex
 	ids map[string]bool
 }
+
+// mostLeft takes Clear, which removes one after the other, some seconds.
+const mostLeft = 1000
 
 func (l *leftovers) add(id string) {
 	l.mu.Lock()
@@ -61,7 +70,9 @@ func (l *leftovers) add(id string) {
 	if l.ids == nil {
 		l.ids = map[string]bool{}
 	}
-	l.ids[id] = true
+	if len(l.ids) < mostLeft {
+		l.ids[id] = true
+	}
 }
 
 func (l *leftovers) remove(id string) {
@@ -77,9 +88,12 @@ func (l *leftovers) list() []string {
 }
 
 // Clear removes the uploads that this process could not remove when their jobs
-// ended, and returns how many. It gives up at the first that it can't remove now;
-// what another process left is for Sweep.
+// ended, or that may have been parked in spite of an error, and returns of how many there
+// is nothing now. It gives up at the first that it can't remove now; what another process
+// left is for Sweep.
 func (r *Runner) Clear(ctx context.Context) (n int, err error) {
+	ctx, cancel := context.WithTimeout(ctx, discardTime)
+	defer cancel()
 	for _, id := range r.left.list() {
 		if err := r.deps.Uploads.Discard(ctx, id); err != nil {
 			return n, err

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"deepfaked/inference"
 	"deepfaked/internal/account"
 	"deepfaked/internal/spool"
 )
@@ -129,20 +130,70 @@ func TestUploadsFolderGoesAway(t *testing.T) {
 	f.empty()
 }
 
-// Another attempt would not find what is lost, or make good what is damaged.
+// While the folder of kept uploads was not mounted every job that waited failed for good
+// within seconds. They wait for it, at no attempt's cost.
+func TestKeptUploadsFolderGoesAway(t *testing.T) {
+	t.Parallel()
+	f := enter(t, onSQLite(t))
+	kept, elsewhere := filepath.Join(f.data, "uploads"), filepath.Join(f.data, "elsewhere")
+	var err error
+	f.spool, err = spool.New(spool.Options{
+		Dir: filepath.Join(f.data, "spool"), Park: filepath.Join(f.data, "jobs"), Kept: kept, Keep: true, Names: account.DetectionPrefix,
+	})
+	require.NoError(t, err)
+	f.uploads = f.spool
+	require.NoError(t, os.Rename(kept, elsewhere))
+	opts, seen := options(1), &observed{}
+	opts.Attempts, opts.Observer = 1, seen
+	f.start(func(ctx context.Context, r inference.Request) (inference.Result, error) {
+		if _, err := r.File.Rewind(); err != nil {
+			return inference.Result{}, err
+		}
+		return good(ctx, r)
+	}, opts)
+	id := f.submit(1)[0]
+	require.Eventually(t, func() bool { return len(seen.seen()) > 0 }, time.Minute, time.Millisecond)
+	require.NoError(t, os.Rename(elsewhere, kept))
+	assert.Equal(t, account.Complete, f.ended(id).State)
+	assert.FileExists(t, filepath.Join(kept, id))
+	f.used(1)
+	f.empty()
+}
+
+// One wrong answer, such as the 404 of a proxy or its page with 200, ended an accepted job
+// for good, and its upload was deleted, which was whole. It costs an attempt, and is
+// believed at the last.
 func TestUploadsThatAreGone(t *testing.T) {
 	t.Parallel()
 	for _, err := range []error{spool.ErrLost, spool.ErrDamaged} {
-		t.Run(err.Error(), func(t *testing.T) {
-			t.Parallel()
-			f := setup(t, onSQLite(t), good, options(1))
-			f.failing(err, options(1)).opens.Store(1)
-			d := f.ended(f.submit(1)[0])
-			assert.Equal(t, account.Failed, d.State)
-			assert.Equal(t, "said "+err.Error(), d.Error)
-			f.used(0)
-			f.empty()
-		})
+		for name, c := range map[string]struct {
+			opens int64 // that fail
+			seen  []End
+			used  int
+		}{
+			"once":      {1, []End{Retried, Complete}, 1},
+			"twice":     {2, []End{Retried, Retried, Complete}, 1},
+			"each time": {3, []End{Retried, Retried, Failed}, 0},
+		} {
+			t.Run(err.Error()+", "+name, func(t *testing.T) {
+				t.Parallel()
+				opts, seen := options(1), &observed{}
+				opts.Observer = seen
+				f := setup(t, onSQLite(t), good, opts)
+				f.failing(err, opts).opens.Store(c.opens)
+				d := f.ended(f.submit(1)[0])
+				if c.used == 0 {
+					assert.Equal(t, account.Failed, d.State)
+					assert.Equal(t, "said "+err.Error(), d.Error)
+				} else {
+					assert.Equal(t, account.Complete, d.State)
+				}
+				assert.Eventually(t, func() bool { return len(seen.seen()) == len(c.seen) }, time.Minute, time.Millisecond)
+				assert.Equal(t, c.seen, seen.seen())
+				f.used(c.used)
+				f.empty()
+			})
+		}
 	}
 }
 
@@ -162,6 +213,55 @@ func TestUploadsThatCanNotBeParked(t *testing.T) {
 	f.ended(f.submit(1)[0])
 	f.used(1)
 	f.empty()
+}
+
+// lostAnswers are uploads of a store that takes what is parked, and does not get to say so.
+type lostAnswers struct{ *spool.Spool }
+
+func (l lostAnswers) Park(ctx context.Context, name string, f *spool.File) error {
+	return errors.Join(l.Spool.Park(ctx, name, f), spool.ErrAway)
+}
+
+// An upload of which only the store's answer was lost stayed there for an hour, although the client was told that
+// it could not be put into the store.
+func TestParkedInSpiteOfAnError(t *testing.T) {
+	t.Parallel()
+	f := enter(t, onSQLite(t))
+	f.uploads = lostAnswers{f.spool}
+	f.start(good, options(1))
+	_, err := f.place.submit(t.Context(), f.jobs, f.account)
+	require.ErrorIs(t, err, spool.ErrAway)
+	n, err := f.jobs.Clear(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, 1, n)
+	f.used(0)
+	f.empty()
+}
+
+// So did the upload of a submission that the books refused, where the store would not let it go.
+func TestRefusedByTheBooksAndLeft(t *testing.T) {
+	t.Parallel()
+	f := setup(t, onSQLite(t), good, options(1))
+	f.failing(spool.ErrAway, options(1)).discards.Store(1)
+	stranger := f.account
+	stranger.ID = "acc_nobody"
+	_, err := f.place.submit(t.Context(), f.jobs, stranger)
+	require.ErrorIs(t, err, spool.ErrAway)
+	n, err := f.jobs.Clear(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, 1, n)
+	f.empty()
+}
+
+// While a store is away each submission may have left something: it is not remembered
+// without bounds.
+func TestLeftoversAreBounded(t *testing.T) {
+	t.Parallel()
+	var l leftovers
+	for range 2 * mostLeft {
+		l.add(account.NewDetectionID())
+	}
+	assert.Len(t, l.list(), mostLeft)
 }
 
 // What the store would not let go when the analysis ended goes as soon as it does.

@@ -71,8 +71,12 @@ func (w *worker) Work(ctx context.Context, j *river.Job[detection]) (err error) 
 // final says that another attempt would end in the same way.
 func final(err error) bool {
 	media := (*preprocess.Error)(nil)
-	return errors.As(err, &media) || errors.Is(err, ErrTooLate) || errors.Is(err, spool.ErrLost) || errors.Is(err, spool.ErrDamaged)
+	return errors.As(err, &media) || errors.Is(err, ErrTooLate)
 }
+
+// isGone says that the store has answered, and with something else than the upload. For once that
+// may be whatever lies between: it costs an attempt, and is believed at the last.
+func isGone(err error) bool { return errors.Is(err, spool.ErrLost) || errors.Is(err, spool.ErrDamaged) }
 
 // attempt fetches the upload and judges it, each within the deadline. How long it waits
 // in between, for others to be judged, is not the file's fault.
@@ -94,7 +98,7 @@ func (r *Runner) analyse(ctx context.Context, d detection, late *time.Timer) (ac
 		err = r.missing(ctx, err)
 	}
 	if err != nil {
-		if ctx.Err() == nil && !final(err) {
+		if ctx.Err() == nil && !isGone(err) {
 			err = fmt.Errorf("%w: %w", spool.ErrAway, err) // not the file's fault
 		}
 		return account.Outcome{}, err
@@ -191,7 +195,6 @@ func (r *Runner) conclude(ctx context.Context, id string, err error) error {
 		return err
 	}
 	if err := r.discard(ctx, id); err != nil {
-		r.left.add(id)
 		r.deps.Logger.Error("an upload could not be removed after its analysis; that is tried again", "detection", id, "error", err)
 	}
 	return nil

@@ -1,6 +1,7 @@
 package spool
 
 import (
+	"cmp"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -17,14 +18,14 @@ const unfinished = ".unfinished-"
 // Keep leaves a copy of the file, synced to disk, under name in Options.Kept; it
 // does nothing where no upload is kept. A copy, because a file that never had a
 // name can't be given one. What is kept already stays as it is. The error wraps
-// ErrFull when there is no room.
+// ErrFull when there is no room, and otherwise ErrAway: the file is not to blame.
 func (f *File) Keep(name string) error {
 	if !f.spool.keep {
 		return nil
 	}
 	folder, err := os.OpenRoot(f.spool.kept)
 	if err != nil {
-		return fmt.Errorf("spool: keep an upload: %w", err)
+		return unkept(err)
 	}
 	defer func() { _ = folder.Close() }()
 	_, err = folder.Lstat(name)
@@ -32,9 +33,18 @@ func (f *File) Keep(name string) error {
 		err = f.keep(folder, name)
 	}
 	if err != nil {
-		return fmt.Errorf("spool: keep an upload: %w", full(err))
+		return unkept(err)
 	}
 	return nil
+}
+
+// unkept says why a file could not be kept: for want of room, or because its folder
+// can't be used.
+func unkept(err error) error {
+	if err = full(err); !errors.Is(err, ErrFull) {
+		err = fmt.Errorf("%w: %w", ErrAway, err)
+	}
+	return fmt.Errorf("spool: keep an upload: %w", err)
 }
 
 // keep gives the copy its name when it is whole: a process may be killed meanwhile,
@@ -58,7 +68,8 @@ func (f *File) keep(folder *os.Root, name string) error {
 
 // Purge deletes kept uploads that were last written before then, and what a killed
 // process did not finish, and returns how many; also where no more are kept. What else
-// lies in the folder stays.
+// lies in the folder stays. One that can't be deleted keeps no other; the error is that of
+// the first.
 func (s *Spool) Purge(then time.Time) (n int, err error) {
 	if s.kept == "" {
 		return 0, nil
@@ -70,15 +81,21 @@ func (s *Spool) Purge(then time.Time) (n int, err error) {
 	if err != nil {
 		return 0, fmt.Errorf("spool: list kept uploads: %w", err)
 	}
+	stuck, first := 0, error(nil)
 	for _, e := range entries {
 		info, err := e.Info()
 		if err != nil || !s.isKept(info) || !info.ModTime().Before(then) {
 			continue // gone already, none of ours, or too young
 		}
-		if err := os.Remove(filepath.Join(s.kept, e.Name())); err != nil {
-			return n, fmt.Errorf("spool: delete a kept upload: %w", err)
+		switch err := os.Remove(filepath.Join(s.kept, e.Name())); {
+		case err == nil:
+			n++
+		case !errors.Is(err, fs.ErrNotExist):
+			stuck, first = stuck+1, cmp.Or(first, err)
 		}
-		n++
+	}
+	if stuck > 0 {
+		return n, fmt.Errorf("spool: delete kept uploads: %d are left: %w", stuck, first)
 	}
 	return n, nil
 }

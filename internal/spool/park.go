@@ -14,14 +14,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What Open and Park say of a parked upload or of where it is kept. Wherever that
-// is, they mean the same.
+// What Open, Park and Keep say of an upload or of where it stays. Wherever that is, they
+// mean the same.
 var (
 	// ErrLost says that no upload is parked under the name.
 	ErrLost = errors.New("the upload is gone")
 	// ErrDamaged says that what is parked is not what was.
 	ErrDamaged = errors.New("the upload is not what was received")
-	// ErrAway says that uploads can neither be parked nor opened for now.
+	// ErrAway says that uploads can't be parked, opened or kept for now.
 	ErrAway = errors.New("the store of the uploads can't be used")
 )
 

@@ -73,6 +73,8 @@ func dsn(path string, opts Options, readOnly bool) string {
 		"synchronous(FULL)",
 		"foreign_keys(1)",
 	},
+		// A file that goes missing is not made anew by the next connection that is opened.
+		"mode": {"rw"},
 		// The queue keeps times; without this they are Go's own text, which SQLite
 		// can't compare.
 		"_time_format": {"sqlite"},

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"os"
 	"time"
 
 	"modernc.org/sqlite"
@@ -25,7 +26,11 @@ func openSQLite(ctx context.Context, data string, opts Options, history []migrat
 	if err != nil {
 		return nil, err
 	}
-	if err := migrateSQLite(ctx, s.writer, history, opts); err != nil {
+	err = migrateSQLite(ctx, s.writer, history, opts)
+	if err == nil {
+		s.file, err = os.Stat(path)
+	}
+	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open the database %s: %w", path, err), s.Close())
 	}
 	return s, nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"sync"
@@ -38,6 +39,28 @@ func TestOpenMakesPrivateFiles(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, os.FileMode(0o600), info.Mode().Perm(), e.Name())
 	}
+}
+
+// A database that was deleted or replaced while it was open went on taking everything,
+// into a file that nobody found again.
+func TestAstray(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := open(t, dir)
+	path, elsewhere := filepath.Join(dir, FileName), filepath.Join(dir, "elsewhere")
+	require.NoError(t, s.Astray())
+	require.NoError(t, os.Rename(path, elsewhere))
+	require.ErrorIs(t, s.Astray(), fs.ErrNotExist)
+	another, err := connect(path, DefaultOptions())
+	require.NoError(t, err)
+	require.Error(t, another.Write(t.Context(), func(*Tx) error { return nil }))
+	require.NoError(t, another.Close())
+	require.NoFileExists(t, path)
+	require.NoError(t, os.WriteFile(path, nil, 0o600))
+	require.ErrorContains(t, s.Astray(), path+" is another file")
+	require.NoError(t, os.Rename(elsewhere, path))
+	require.NoError(t, s.Write(t.Context(), func(tx *Tx) error { return insertAccount(t.Context(), tx, "a") }))
+	assert.NoError(t, s.Astray())
 }
 
 func TestOpenNarrowsTheFile(t *testing.T) {

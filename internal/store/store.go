@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"sync"
 	"time"
 
@@ -18,6 +20,7 @@ type Store struct {
 	engine engine
 	reader *sql.DB
 	writer *sql.DB       // of SQLite
+	file   fs.FileInfo   // of SQLite, as it was opened
 	pool   *pgxpool.Pool // of PostgreSQL
 	lost   time.Duration
 	close  func() error
@@ -48,6 +51,23 @@ func Open(ctx context.Context, data string, opts Options) (*Store, error) {
 
 // Name is the path of the database, or its name on its server, for an operator.
 func (s *Store) Name() string { return s.name }
+
+// Astray says why what lies at the path of SQLite is not the file that is open, and is nil on
+// PostgreSQL. SQLite goes on with a file that was deleted or replaced: what it writes
+// there is gone when the process ends, and other processes see none of it.
+func (s *Store) Astray() error {
+	if s.file == nil {
+		return nil
+	}
+	there, err := os.Stat(s.name)
+	switch {
+	case err != nil:
+		return fmt.Errorf("look for the database: %w", err)
+	case !os.SameFile(s.file, there):
+		return fmt.Errorf("%s is another file than the one that was opened", s.name)
+	}
+	return nil
+}
 
 // Close waits for running statements and releases the database. It is
 // idempotent.
