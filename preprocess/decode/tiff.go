@@ -98,7 +98,7 @@ func forgetOrientation(data []byte) {
 // cameras' raw formats: a verdict on a thumbnail says nothing of the picture.
 func checkPreview(data []byte) error {
 	page := firstPage(data)
-	preview := false
+	preview := len(data) >= 10 && string(data[8:10]) == "CR" // Canon's, which says it nowhere else
 	for _, e := range page.entries {
 		tag, low := page.order.Uint16(e), e[8]
 		if page.order == binary.BigEndian {
