@@ -158,6 +158,29 @@ func TestSubtitlesAndFontsDoNotCount(t *testing.T) {
 	}
 }
 
+// TestLargeCovers: sound was refused for the size of its cover, which is not judged.
+func TestLargeCovers(t *testing.T) {
+	t.Parallel()
+	master, l := clock(t, 2), preprocess.DefaultLimits()
+	l.Pixels = 160*128 - 1
+	cover := encode(t, master, "cover.jpg", "-an", "-frames:v", "1", "-pix_fmt", "yuvj420p")
+	for name, format := range map[string]preprocess.Format{
+		"x.flac": preprocess.FLAC, "x.mp3": preprocess.MP3, "x.m4a": preprocess.M4A, "x.mka": preprocess.Matroska,
+	} {
+		path, args := filepath.Join(t.TempDir(), name), []string{"-i", master}
+		if format == preprocess.Matroska {
+			args = append(args, "-vn", "-attach", cover, "-metadata:s:t", "mimetype=image/jpeg")
+		} else {
+			args = append(args, "-i", cover, "-map", "0:a", "-map", "1", "-c:v", "copy", "-disposition:v", "attached_pic")
+		}
+		ffmpeg(t, append(args, path)...)
+		d, err := decodePath(t, path, format, l)
+		if err != nil || d.Kind != preprocess.Audio || len(d.arena.Windows()) == 0 || d.Notes != nil {
+			t.Errorf("%s: found %+v, %v", name, d.Found, err)
+		}
+	}
+}
+
 // TestLimitOfAFilmWithoutTimes: pictures that are all at one time are spread over
 // one that nobody compared with the limit. The server did not believe it, and
 // killed two children.

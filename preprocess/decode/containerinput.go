@@ -222,7 +222,8 @@ func (in *input) probe(l preprocess.Limits) error {
 const otherStreams = 16
 
 // check holds what the file declares against the limits. Subtitles, fonts and the like are
-// passed over, and count little.
+// passed over, and count little. So is cover art, however large it is: the probe decodes none
+// of it that has more pixels than are allowed.
 func (in *input) check(l preprocess.Limits) error {
 	n := 0
 	for _, s := range in.streams() {
@@ -237,7 +238,7 @@ func (in *input) check(l preprocess.Limits) error {
 		return tooLarge(fmt.Sprintf("The file has %d streams, with subtitles and the like; at most %d are allowed.", all, otherStreams*l.Streams))
 	}
 	for _, s := range in.streams() {
-		if s.codecpar.codec_type != C.AVMEDIA_TYPE_VIDEO {
+		if s.codecpar.codec_type != C.AVMEDIA_TYPE_VIDEO || !shown(s) {
 			continue
 		}
 		if w, h := sizeOf(s); w > 0 && h > 0 && w*h > l.Pixels {
