@@ -10,7 +10,7 @@ import (
 type Limits struct {
 	Pixels   int64         `comment:"of one picture or video frame, as declared by the file"`
 	Duration time.Duration `comment:"of sound and video"`
-	Streams  int           `comment:"in one container"`
+	Streams  int           `comment:"of sound and video in one container"`
 	Side     int           `comment:"of a canonical frame's longer side, pixels"`
 	Frames   int           `comment:"taken from a video or an animation, spread over its length"`
 	Windows  int           `comment:"taken from a sound at most, spread over its length; fewer where it is shorter"`

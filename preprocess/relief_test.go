@@ -1,9 +1,15 @@
 package preprocess_test
 
 import (
+	"bytes"
+	"fmt"
+	"image"
+	"image/color"
+	"image/gif"
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -75,4 +81,53 @@ func (l *lines) count(part string) int {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	return strings.Count(l.text.String(), part)
+}
+
+// residents are how many bytes of memory each child of this process has.
+func residents(t *testing.T) []int {
+	t.Helper()
+	names, err := filepath.Glob("/proc/[0-9]*/status")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []int
+	for _, name := range names {
+		status, _ := os.ReadFile(name) // or it has ended
+		if !bytes.Contains(status, fmt.Appendf(nil, "\nPPid:\t%d\n", os.Getpid())) {
+			continue
+		}
+		_, rss, _ := strings.Cut(string(status), "\nVmRSS:")
+		kilobytes, err := strconv.Atoi(strings.TrimSpace(strings.SplitN(rss, "kB", 2)[0]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, kilobytes<<10)
+	}
+	return all
+}
+
+// TestChildrenThatWaitAreSmall runs before the parallel tests: a child kept the memory of
+// the largest picture that it had decoded, 3.3 GB after a HEIC file of 28 kB, and a machine
+// with a child for each core ran out of it.
+func TestChildrenThatWaitAreSmall(t *testing.T) { //nolint:paralleltest // it looks at all children
+	if raceDetector {
+		t.Skip("the race detector keeps memory of its own for what was in use")
+	}
+	large := image.NewPaletted(image.Rect(0, 0, 8000, 7900), color.Palette{color.Black, color.White})
+	var file bytes.Buffer
+	if err := gif.Encode(&file, large, nil); err != nil {
+		t.Fatal(err)
+	}
+	opts := poolOptions(t, "decode")
+	opts.Children = 1
+	pool := newPool(t, opts)
+	for _, data := range [][]byte{file.Bytes(), tinyPNG(t)} { // the second comes after what follows the first
+		if _, err := decodeBytes(t, pool, data, ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	children := residents(t)
+	if len(children) != 1 || children[0] > 300<<20 {
+		t.Errorf("children have %d bytes", children)
+	}
 }

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -130,9 +131,54 @@ func TestContainerLimits(t *testing.T) {
 		many = append(many, "-map", "0:a")
 	}
 	_, err = decodePath(t, encode(t, master, "x.mka", append(many, "-c:a", "pcm_s16le")...), preprocess.Matroska, preprocess.DefaultLimits())
-	wantCode(t, err, preprocess.PayloadTooLarge, "40 streams", "at most 32")
+	wantCode(t, err, preprocess.PayloadTooLarge, "40 streams of sound", "at most 32")
 	_, err = decodePath(t, encode(t, master, "x.ogg", "-vn", "-t", "0.05", "-c:a", "flac"), preprocess.OGG, preprocess.DefaultLimits())
 	wantCode(t, err, preprocess.UnsupportedMediaType, "0.1 seconds")
+}
+
+// TestSubtitlesAndFontsDoNotCount: a film with subtitles in many languages, or the fonts that
+// they are set in, was refused for its number of streams.
+func TestSubtitlesAndFontsDoNotCount(t *testing.T) {
+	t.Parallel()
+	film, dir := encode(t, clock(t, 2), "x.mkv", "-c:v", "libx264", "-c:a", "aac"), t.TempDir()
+	words, font, many := filepath.Join(dir, "x.srt"), filepath.Join(dir, "x.ttf"), filepath.Join(dir, "many.mkv")
+	for name, content := range map[string]string{words: "1\n00:00:00,000 --> 00:00:01,000\nWords\n", font: "of no use"} {
+		if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	args := []string{"-i", film, "-i", words, "-map", "0", "-c", "copy", "-metadata:s:t", "mimetype=font/ttf"}
+	for range 40 {
+		args = append(args, "-map", "1", "-attach", font)
+	}
+	ffmpeg(t, append(args, many)...)
+	d := mustDecode(t, many, preprocess.Matroska)
+	if len(d.arena.Frames()) == 0 || len(d.arena.Windows()) == 0 || d.Notes != nil {
+		t.Errorf("found %+v, %d frames", d.Found, len(d.arena.Frames()))
+	}
+}
+
+// TestLargeCovers: sound was refused for the size of its cover, which is not judged.
+func TestLargeCovers(t *testing.T) {
+	t.Parallel()
+	master, l := clock(t, 2), preprocess.DefaultLimits()
+	l.Pixels = 160*128 - 1
+	cover := encode(t, master, "cover.jpg", "-an", "-frames:v", "1", "-pix_fmt", "yuvj420p")
+	for name, format := range map[string]preprocess.Format{
+		"x.flac": preprocess.FLAC, "x.mp3": preprocess.MP3, "x.m4a": preprocess.M4A, "x.mka": preprocess.Matroska,
+	} {
+		path, args := filepath.Join(t.TempDir(), name), []string{"-i", master}
+		if format == preprocess.Matroska {
+			args = append(args, "-vn", "-attach", cover, "-metadata:s:t", "mimetype=image/jpeg")
+		} else {
+			args = append(args, "-i", cover, "-map", "0:a", "-map", "1", "-c:v", "copy", "-disposition:v", "attached_pic")
+		}
+		ffmpeg(t, append(args, path)...)
+		d, err := decodePath(t, path, format, l)
+		if err != nil || d.Kind != preprocess.Audio || len(d.arena.Windows()) == 0 || d.Notes != nil {
+			t.Errorf("%s: found %+v, %v", name, d.Found, err)
+		}
+	}
 }
 
 // TestLimitOfAFilmWithoutTimes: pictures that are all at one time are spread over
@@ -176,22 +222,38 @@ func TestPixelsOfEveryCodec(t *testing.T) {
 	}
 }
 
-// TestThousandsOfStreams repeats the track of a sound file.
+// TestThousandsOfStreams repeats the track of a sound file, as it is and as subtitles.
 func TestThousandsOfStreams(t *testing.T) {
 	t.Parallel()
-	file := read(t, encode(t, clock(t, 1), "x.m4a", "-vn", "-c:a", "aac", "-movflags", "faststart"))
+	file := read(t, encode(t, clock(t, 1), "x.m4a", "-vn", "-c:a", "aac"))
 	trak, moov := box(t, file, "trak")-8, box(t, file, "moov")-8
 	end := trak + int(binary.BigEndian.Uint32(file[trak:]))
-	for _, n := range []int{3000, 20_000} {
-		many := bytes.Clone(file[:end])
-		for range n {
-			many = append(many, file[trak:end]...)
-		}
-		grown := uint32(len(many) - end)
-		many = append(many, file[end:]...)
-		binary.BigEndian.PutUint32(many[moov:], binary.BigEndian.Uint32(many[moov:])+grown)
-		if _, err := decodeBytes(t, many, preprocess.M4A, preprocess.DefaultLimits()); err == nil {
-			t.Errorf("%d streams pass", n)
+	words := bytes.Replace(bytes.Replace(bytes.Clone(file[trak:end]), []byte("soun"), []byte("sbtl"), 1), []byte("mp4a"), []byte("tx3g"), 1)
+	with := func(track []byte, n int) error {
+		many := slices.Concat(file[:end], bytes.Repeat(track, n), file[end:])
+		binary.BigEndian.PutUint32(many[moov:], binary.BigEndian.Uint32(many[moov:])+uint32(n*len(track)))
+		_, err := decodeBytes(t, many, preprocess.M4A, preprocess.DefaultLimits())
+		return err
+	}
+	if with(file[trak:end], 20_000) == nil {
+		t.Error("20,001 streams pass")
+	}
+	for _, tc := range []struct {
+		track []byte
+		n     int
+		says  string
+	}{
+		{file[trak:end], 31, ""},
+		{file[trak:end], 32, "33 streams of sound"},
+		{file[trak:end], 3000, "3001 streams of sound"},
+		{words, 511, ""},
+		{words, 3000, "3001 streams, with subtitles"}, // of which the library would take half a minute
+	} {
+		switch err := with(tc.track, tc.n); {
+		case tc.says != "":
+			wantCode(t, err, preprocess.PayloadTooLarge, tc.says)
+		case err != nil:
+			t.Errorf("%d more streams: %v", tc.n, err)
 		}
 	}
 }

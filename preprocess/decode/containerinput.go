@@ -217,13 +217,28 @@ func (in *input) probe(l preprocess.Limits) error {
 	return in.check(l)
 }
 
-// check holds what the file declares against the limits.
+// otherStreams is how many times the limit there may be of streams of all kinds: the library
+// takes a time that grows with their square.
+const otherStreams = 16
+
+// check holds what the file declares against the limits. Subtitles, fonts and the like are
+// passed over, and count little. So is cover art, however large it is: the probe decodes none
+// of it that has more pixels than are allowed.
 func (in *input) check(l preprocess.Limits) error {
-	if n := int(in.ctx.nb_streams); n > l.Streams {
-		return tooLarge(fmt.Sprintf("The file has %d streams; at most %d are allowed.", n, l.Streams))
+	n := 0
+	for _, s := range in.streams() {
+		if kind := s.codecpar.codec_type; kind == C.AVMEDIA_TYPE_AUDIO || kind == C.AVMEDIA_TYPE_VIDEO {
+			n++
+		}
+	}
+	if n > l.Streams {
+		return tooLarge(fmt.Sprintf("The file has %d streams of sound and video; at most %d are allowed.", n, l.Streams))
+	}
+	if all := len(in.streams()); all > otherStreams*l.Streams {
+		return tooLarge(fmt.Sprintf("The file has %d streams, with subtitles and the like; at most %d are allowed.", all, otherStreams*l.Streams))
 	}
 	for _, s := range in.streams() {
-		if s.codecpar.codec_type != C.AVMEDIA_TYPE_VIDEO {
+		if s.codecpar.codec_type != C.AVMEDIA_TYPE_VIDEO || !shown(s) {
 			continue
 		}
 		if w, h := sizeOf(s); w > 0 && h > 0 && w*h > l.Pixels {

@@ -304,6 +304,24 @@ func TestNarrowHEICIsRefused(t *testing.T) {
 	wantFault(t, err, preprocess.UnsupportedMediaType, "narrower than 128")
 }
 
+// TestHEICBrokenOff: of a copy that was broken off and has its full length, green or black was
+// judged in the place of what is missing.
+func TestHEICBrokenOff(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"orientation1.heic", "chroma444.heic", "alpha.heic"} {
+		data := testdata(t, name)
+		coded := bytes.Index(data, []byte("mdat")) + 4
+		length := int(binary.BigEndian.Uint32(data[coded:])) // EXIF data may come behind
+		for _, part := range []int{2, 4, 8} {
+			broken := bytes.Clone(data)
+			clear(broken[coded+4+length-length/part:])
+			if _, _, err := decodeTest(t, broken, preprocess.HEIC, preprocess.DefaultLimits()); err == nil {
+				t.Errorf("%s without its last 1/%d is judged", name, part)
+			}
+		}
+	}
+}
+
 // The HEIC library frees the memory of the picture that it returns, so that the first 24 pixels were the
 // allocator's: garbage that went by the length of the file, and moved the verdict of small pictures.
 func TestHEICHasItsFirstPixels(t *testing.T) {

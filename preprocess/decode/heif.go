@@ -48,8 +48,12 @@ func decodeHEIC(data []byte) (gocv.Mat, error) {
 	return mat, nil
 }
 
-// readHEIC has the library decode a main picture.
+// readHEIC has the library decode a main picture. It makes something up for what is missing
+// of coded pixels.
 func readHEIC(data []byte) (image.Image, error) {
+	if err := heif.CheckCoded(data); err != nil {
+		return nil, err
+	}
 	img, err := heic.Decode(bytes.NewReader(data))
 	if err != nil {
 		return nil, err

@@ -119,7 +119,7 @@ func rawStill(data []byte, src Source) (gocv.Mat, orientation, error) {
 		return decodeAVIF(data)
 	case preprocess.TIFF:
 		turn := readOrientation(data, src.Format)
-		mat, err := decodeTIFF(data)
+		mat, err := decodeTIFF(data, src.Limits)
 		return mat, turn, err
 	case preprocess.PNG:
 		mat, err := decodePNG(data)

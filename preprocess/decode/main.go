@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"runtime/debug"
+	"runtime/metrics"
 	"sync"
 
 	"golang.org/x/sys/unix"
@@ -86,6 +87,7 @@ func serve(conn *sandbox.Conn, decode decoder) error {
 		if reply.Leaving {
 			return errors.New(reply.Cause)
 		}
+		relieve()
 	}
 }
 
@@ -162,6 +164,33 @@ func send(conn *sandbox.Conn, reply preprocess.DecodeReply) error {
 		return fmt.Errorf("encode the reply: %w", err)
 	}
 	return conn.Send(message)
+}
+
+// heldAtMost is how much memory of Go's a child keeps for its next file.
+const heldAtMost = 256 << 20
+
+// relieve gives back what a large file took. A child that waits collects no garbage, and
+// each of them would keep the memory of the largest file it ever had, gigabytes at worst.
+// To look takes microseconds.
+func relieve() {
+	if held() > heldAtMost {
+		debug.FreeOSMemory()
+	}
+}
+
+// held is how much memory of the system Go's heap has, in use or not.
+func held() uint64 {
+	parts := []metrics.Sample{
+		{Name: "/memory/classes/heap/objects:bytes"},
+		{Name: "/memory/classes/heap/unused:bytes"},
+		{Name: "/memory/classes/heap/free:bytes"},
+	}
+	metrics.Read(parts)
+	total := uint64(0)
+	for _, p := range parts {
+		total += p.Value.Uint64()
+	}
+	return total
 }
 
 // boundHeap makes the collector work harder before the address space runs out.

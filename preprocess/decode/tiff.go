@@ -7,16 +7,21 @@ import (
 	"fmt"
 
 	"gocv.io/x/gocv"
+
+	"deepfaked/preprocess"
 )
 
 // decodeTIFF decodes the first page as it is stored. OpenCV turns some kinds of
 // TIFF upright and others not; the orientation is taken out of the (privately
 // mapped) file before, so that all are treated alike.
-func decodeTIFF(data []byte) (gocv.Mat, error) {
+func decodeTIFF(data []byte, limits preprocess.Limits) (gocv.Mat, error) {
 	if err := checkPreview(data); err != nil {
 		return gocv.Mat{}, err
 	}
 	if err := checkSamples(data); err != nil {
+		return gocv.Mat{}, err
+	}
+	if err := checkStrips(data, limits); err != nil {
 		return gocv.Mat{}, err
 	}
 	forgetOrientation(data)
@@ -93,15 +98,17 @@ func forgetOrientation(data []byte) {
 // cameras' raw formats: a verdict on a thumbnail says nothing of the picture.
 func checkPreview(data []byte) error {
 	page := firstPage(data)
+	preview := len(data) >= 10 && string(data[8:10]) == "CR" // Canon's, which says it nowhere else
 	for _, e := range page.entries {
 		tag, low := page.order.Uint16(e), e[8]
 		if page.order == binary.BigEndian {
 			low = e[11]
 		}
-		if tag == 50706 || tag == 254 && low&1 != 0 { // DNGVersion; NewSubfileType, a number of 32 bits
-			return unsupported("The file is recognised as TIFF but its first picture is a preview, as in a camera's raw file; " +
-				"convert it to JPEG or PNG.")
-		}
+		preview = preview || tag == 50706 || tag == 254 && low&1 != 0 // DNGVersion; NewSubfileType, a number of 32 bits
+	}
+	if preview {
+		return unsupported("The file is recognised as TIFF but its first picture is a preview, as in a camera's raw file; " +
+			"convert it to JPEG or PNG.")
 	}
 	return nil
 }

@@ -93,6 +93,14 @@ func tagged(file []byte, entry int, tag, kind, value uint16) []byte {
 	return file
 }
 
+// canonRaw moves rawTIFF's table behind everything, and marks the file as Canon's.
+func canonRaw(file []byte) []byte {
+	binary.LittleEndian.PutUint32(file[4:], uint32(len(file)))
+	file = append(file, file[8:138]...)
+	copy(file[8:], "CR\x02\x00")
+	return file
+}
+
 // TestTIFFPreview: the thumbnail of a camera's raw file was judged in the place of its
 // picture.
 func TestTIFFPreview(t *testing.T) {
@@ -101,6 +109,7 @@ func TestTIFFPreview(t *testing.T) {
 	for name, file := range map[string][]byte{
 		"reduced": tagged(rawTIFF(1, 8, level), 9, 254, 4, 1),
 		"DNG":     tagged(rawTIFF(1, 8, level), 9, 50706, 1, 0x0401),
+		"Canon":   canonRaw(rawTIFF(1, 8, level)),
 	} {
 		_, _, err := decodeTest(t, file, preprocess.TIFF, preprocess.DefaultLimits())
 		t.Run(name, func(t *testing.T) { wantFault(t, err, preprocess.UnsupportedMediaType, "preview") })

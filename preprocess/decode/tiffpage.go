@@ -3,6 +3,7 @@
 package decode
 
 import (
+	"bytes"
 	"encoding/binary"
 	"slices"
 )
@@ -88,10 +89,7 @@ func (p tiffPage) shorts(tag uint16, n int) []uint16 {
 		if p.order.Uint16(e) != tag || p.order.Uint16(e[2:]) != 3 || int64(p.order.Uint32(e[4:])) < int64(n) {
 			continue
 		}
-		from := e[8:]
-		if p.order.Uint32(e[4:]) > 2 {
-			from = p.data[min(int64(p.order.Uint32(e[8:])), int64(len(p.data))):]
-		}
+		from := p.values(e, 2)
 		if len(from) < 2*n {
 			return nil
 		}
@@ -100,6 +98,59 @@ func (p tiffPage) shorts(tag uint16, n int) []uint16 {
 			values[i] = p.order.Uint16(from[2*i:])
 		}
 		return values
+	}
+	return nil
+}
+
+// tiffNumbers are the values of a tag of numbers of 16 or 32 bits.
+type tiffNumbers struct {
+	order binary.ByteOrder
+	raw   []byte
+	size  int // of each, in bytes
+}
+
+// Len is how many there are.
+func (n tiffNumbers) Len() int { return len(n.raw) / max(n.size, 1) }
+
+// At is one of them.
+func (n tiffNumbers) At(i int) int {
+	if n.size == 2 {
+		return int(n.order.Uint16(n.raw[2*i:]))
+	}
+	return int(n.order.Uint32(n.raw[4*i:]))
+}
+
+// numbers are the values of a tag of numbers of 16 or 32 bits, up to where the file ends.
+func (p tiffPage) numbers(tag uint16) tiffNumbers {
+	for _, e := range p.entries {
+		size := map[uint16]int{3: 2, 4: 4}[p.order.Uint16(e[2:])]
+		if p.order.Uint16(e) == tag && size > 0 {
+			return tiffNumbers{p.order, p.values(e, size), size}
+		}
+	}
+	return tiffNumbers{}
+}
+
+// values are the bytes of an entry's values of a size, up to where the file ends.
+func (p tiffPage) values(entry []byte, size int) []byte {
+	length := size * int(p.order.Uint32(entry[4:]))
+	if length <= 4 {
+		return entry[8 : 8+length]
+	}
+	from := p.data[min(int(p.order.Uint32(entry[8:])), len(p.data)):]
+	return from[:min(length, len(from))]
+}
+
+// jpegTables are the tables that the JPEG pictures of the page share, without the end marker
+// that they are stored with; nil: each has its own.
+func (p tiffPage) jpegTables() []byte {
+	const most = 1 << 16
+	for _, e := range p.entries {
+		if p.order.Uint16(e) == 347 {
+			if tables := p.values(e, 1); len(tables) > 4 && len(tables) <= most {
+				return bytes.TrimSuffix(tables, []byte{0xff, 0xd9})
+			}
+		}
 	}
 	return nil
 }

@@ -221,6 +221,24 @@ func TestVariableFrameRate(t *testing.T) {
 	}
 }
 
+// TestFilmWithAPause: cameras that begin when something moves keep the times. Of such films
+// next to nothing was judged.
+func TestFilmWithAPause(t *testing.T) {
+	t.Parallel()
+	path := encode(t, clock(t, 6), "x.mp4", "-vf", "setpts='if(gt(N,30),PTS+600/TB,PTS)'", "-fps_mode", "vfr", "-c:v", "libx264", "-an")
+	d := mustDecode(t, path, preprocess.MP4)
+	if n := len(d.arena.Frames()); n != preprocess.DefaultLimits().Frames || d.Duration < 10*time.Minute {
+		t.Errorf("%d frames of %v", n, d.Duration)
+	}
+	shown := map[[3]int]bool{}
+	for i := range d.arena.Frames() {
+		shown[d.pixels(t, i).at(0.5, 0.5)] = true
+	}
+	if len(shown) < 12 { // encoders round
+		t.Errorf("only %d pictures differ", len(shown))
+	}
+}
+
 func TestShortVideos(t *testing.T) {
 	t.Parallel()
 	master := clock(t, 2)

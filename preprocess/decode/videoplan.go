@@ -32,9 +32,10 @@ const hiddenTail = 2
 
 // planFrames chooses up to n pictures, spread over the whole length: one from
 // each n-th of it, a key frame where there is one, since it costs nothing else
-// and shows best, and what is shown in the middle otherwise. No more than
-// budget packets are decoded for all of them. The targets are in order of from
-// and time, each packet at most once.
+// and shows best, and what is shown in the middle otherwise. Where that is the
+// same for several, as in a pause, others stand in. No more than budget packets
+// are decoded for all of them. The targets are in order of from and time, each
+// packet at most once.
 func planFrames(packets []packet, n, budget int) []target {
 	shown := showOrder(packets)
 	if len(shown) == 0 {
@@ -45,18 +46,48 @@ func planFrames(packets []packet, n, budget int) []target {
 	n = min(n, len(shown))
 	seen := make(map[int]bool, n)
 	targets := make([]target, 0, n)
-	for i := range n {
-		at := func(part float64) time.Duration {
-			return first + time.Duration(float64(length)*(float64(i)+part)/float64(n))
-		}
-		p := choose(packets, shown, at(0), at(0.5), at(1))
+	take := func(p int) {
 		if !seen[p] {
 			seen[p] = true
 			targets = append(targets, target{packet: p, from: startOf(packets, p), at: packets[p].at})
 		}
 	}
+	for i := range n {
+		at := func(part float64) time.Duration {
+			return first + time.Duration(float64(length)*(float64(i)+part)/float64(n))
+		}
+		take(choose(packets, shown, at(0), at(0.5), at(1)))
+	}
+	for _, p := range unseen(shown, seen, n-len(targets)) {
+		take(p)
+	}
 	slices.SortFunc(targets, func(a, b target) int { return cmp.Or(a.from-b.from, cmp.Compare(a.at, b.at)) })
 	return afford(packets, targets, budget)
+}
+
+// unseen are n of the packets that are shown, beside those that were seen: always the middle
+// one of the most that lie side by side.
+func unseen(shown []int, seen map[int]bool, n int) []int {
+	ends := []int{-1}
+	for i, p := range shown {
+		if n > 0 && seen[p] {
+			ends = append(ends, i)
+		}
+	}
+	ends = append(ends, len(shown))
+	var found []int
+	for range n {
+		widest := 0
+		for i := range len(ends) - 1 {
+			if ends[i+1]-ends[i] > ends[widest+1]-ends[widest] {
+				widest = i
+			}
+		}
+		middle := (ends[widest] + ends[widest+1] + 1) / 2
+		found = append(found, shown[middle])
+		ends = slices.Insert(ends, widest+1, middle)
+	}
+	return found
 }
 
 // showOrder lists the packets that are shown, in order of time.

@@ -167,6 +167,35 @@ func FuzzPlan(f *testing.F) {
 	})
 }
 
+// TestPlanFillsVacancies: of a film with a pause one picture was judged in place of 16, since
+// the same one is shown at most times.
+func TestPlanFillsVacancies(t *testing.T) {
+	t.Parallel()
+	pause := func(gop int) []packet {
+		packets := regular(150, gop)
+		for i := 76; i < len(packets); i++ {
+			packets[i].at += 10 * time.Minute
+		}
+		return packets
+	}
+	for _, gop := range []int{1, 10, 250} {
+		packets := pause(gop)
+		for _, budget := range []int{1000, 60, 16} {
+			targets := planFrames(packets, 16, budget)
+			wantSoundPlan(t, packets, targets, 16, budget)
+			early := 0
+			for _, target := range targets {
+				if target.packet < 76 {
+					early++
+				}
+			}
+			if len(targets) != 16 || budget == 1000 && (early < 6 || early > 10) {
+				t.Errorf("key frames every %d, a budget of %d: %d targets, %d before the pause", gop, budget, len(targets), early)
+			}
+		}
+	}
+}
+
 func TestPlanWithOddTimes(t *testing.T) {
 	t.Parallel()
 	gap := regular(100, 10) // a still of a minute after two seconds
@@ -193,8 +222,8 @@ func TestPlanWithOddTimes(t *testing.T) {
 			}
 			seen[target.packet] = true
 		}
-		if len(targets) == 0 {
-			t.Errorf("%s: no targets", name)
+		if len(targets) != 16 {
+			t.Errorf("%s: %d targets", name, len(targets))
 		}
 	}
 	if got := planFrames(nil, 16, 100); len(got) != 0 {

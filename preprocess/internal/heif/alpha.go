@@ -26,23 +26,23 @@ func AlphaFile(data []byte) []byte {
 // swapAlpha makes the transparency of the main picture the main picture, in the
 // bytes that the boxes of the description refer to.
 func swapAlpha(meta []box) bool {
-	var main, references, properties []byte
+	var main, refs, properties []byte
 	for _, b := range meta {
 		switch b.kind {
 		case "pitm":
 			main = b.body
 		case "iref":
-			references = b.body
+			refs = b.body
 		case "iprp":
 			properties = b.body
 		}
 	}
 	primary, ok := primaryItem(main)
 	shared, links, err := itemProperties(properties)
-	if !ok || err != nil || len(references) < 4 {
+	if !ok || err != nil {
 		return false
 	}
-	auxiliary, alphas := auxiliaries(references, primary), make(map[int]bool)
+	auxiliary, alphas := auxiliaries(refs, primary), make(map[int]bool)
 	for i := range shared {
 		alphas[i+1] = alpha(shared[i : i+1])
 	}
@@ -56,20 +56,31 @@ func swapAlpha(meta []box) bool {
 
 // auxiliaries are the items that an iref box calls auxiliary to item.
 func auxiliaries(b []byte, item uint32) map[uint32]bool {
+	found := make(map[uint32]bool)
+	for from, to := range references(b, "auxl") {
+		found[from] = slices.Contains(to, item)
+	}
+	return found
+}
+
+// references are the items that each item refers to in an iref box, in one way.
+func references(b []byte, kind string) map[uint32][]uint32 {
+	if len(b) < 4 {
+		return nil
+	}
 	all, _ := boxes(b[4:])
 	width := 2
 	if b[0] > 0 {
 		width = 4
 	}
-	found := make(map[uint32]bool)
+	found := make(map[uint32][]uint32)
 	for _, r := range all {
-		if r.kind != "auxl" || len(r.body) < width+2 {
+		if r.kind != kind || len(r.body) < width+2 {
 			continue
 		}
+		from := number(r.body[:width])
 		for to := r.body[width+2:]; len(to) >= width; to = to[width:] {
-			if number(to[:width]) == item {
-				found[number(r.body[:width])] = true
-			}
+			found[from] = append(found[from], number(to[:width]))
 		}
 	}
 	return found

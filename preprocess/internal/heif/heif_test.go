@@ -80,15 +80,17 @@ func TestTruncated(t *testing.T) {
 	}
 }
 
+// in is a box of that body.
+func in(kind string, body ...[]byte) []byte {
+	whole := slices.Concat(body...)
+	return slices.Concat(binary.BigEndian.AppendUint32(nil, uint32(8+len(whole))), []byte(kind), whole)
+}
+
 // TestManyAuxiliaries: for each item that was called auxiliary, all of what the file says of
 // any item was read anew: 200 kB took seconds, and a megabyte minutes.
 func TestManyAuxiliaries(t *testing.T) {
 	t.Parallel()
 	const n = 200_000
-	in := func(kind string, body ...[]byte) []byte {
-		whole := slices.Concat(body...)
-		return slices.Concat(binary.BigEndian.AppendUint32(nil, uint32(8+len(whole))), []byte(kind), whole)
-	}
 	version := make([]byte, 4)
 	file := in("meta", version,
 		in("pitm", version, []byte{0, 1}),

@@ -1,0 +1,102 @@
+//go:build gocv_specific_modules
+
+package decode
+
+/*
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdint.h>
+
+typedef int (*readStrip)(void *, uint32_t, uint32_t *, int);
+typedef int (*readTile)(void *, uint32_t, uint32_t, uint32_t *, int);
+
+// TIFFReadRGBAStrip and TIFFReadRGBATile stand in front of libtiff's, through which OpenCV
+// reads samples of 8 bits and less: those leave black what can't be decoded, and report success.
+int TIFFReadRGBAStrip(void *tiff, uint32_t row, uint32_t *raster) {
+	static readStrip real;
+	if (!real)
+		real = (readStrip)dlsym(RTLD_DEFAULT, "TIFFReadRGBAStripExt");
+	return real ? real(tiff, row, raster, 1) : 0;
+}
+
+int TIFFReadRGBATile(void *tiff, uint32_t column, uint32_t row, uint32_t *raster) {
+	static readTile real;
+	if (!real)
+		real = (readTile)dlsym(RTLD_DEFAULT, "TIFFReadRGBATileExt");
+	return real ? real(tiff, column, row, raster, 1) : 0;
+}
+*/
+import "C"
+
+import (
+	"errors"
+	"slices"
+
+	"deepfaked/preprocess"
+	"deepfaked/preprocess/internal/jfif"
+)
+
+// Bounds of the JPEG pictures in a page: how many times what they should have they may have,
+// as strips that lie over each other do.
+const (
+	stripPixels = 4  // times the limit: a plane for each colour
+	stripBytes  = 16 // times the file: each brings the page's tables
+)
+
+// errStrips means that strips or tiles lie beyond the file, or over each other.
+var errStrips = errors.New("the strips or tiles are not all in the file")
+
+// checkStrips refuses a page of JPEG pictures, one for each strip or tile, of which pixels are
+// missing: to libtiff that is a warning, and grey stands for them.
+func checkStrips(data []byte, limits preprocess.Limits) error {
+	const old, plain = 6, 7 // ways to store them; in the old one, parts of a picture are anywhere
+	page := firstPage(data)
+	way := page.short(259, 1)
+	if way != old && way != plain {
+		return nil
+	}
+	offsets, counts := page.numbers(273), page.numbers(279)
+	if tiles := page.numbers(324); tiles.Len() > 0 {
+		offsets, counts = tiles, page.numbers(325)
+	}
+	tables := page.jpegTables()
+	pixels, room := stripPixels*limits.Pixels, stripBytes*len(data)
+	for i := range min(offsets.Len(), counts.Len()) {
+		from, length := offsets.At(i), counts.At(i)
+		if from+length > len(data) {
+			return errStrips
+		}
+		if way == old || length < 2 {
+			continue
+		}
+		strip := data[from : from+length]
+		if len(tables) > 0 {
+			strip = slices.Concat(tables, strip[2:]) // behind its start marker
+		}
+		n, err := checkStrip(strip, limits)
+		pixels, room = pixels-n, room-len(strip)
+		if err != nil {
+			return err
+		}
+		if pixels < 0 || room < 0 {
+			return errStrips
+		}
+	}
+	return nil
+}
+
+// checkStrip says whether a JPEG picture has all of its pixels, and how many. What else may
+// be wrong with it is for libtiff to find.
+func checkStrip(data []byte, limits preprocess.Limits) (pixels int64, err error) {
+	data, info, err := wholeJPEG(data, limits)
+	if err == nil {
+		mat, decodeErr := storedJPEG(data, info)
+		if err = decodeErr; err == nil {
+			closeMat(&mat)
+		}
+	}
+	if !errors.Is(err, jfif.ErrTruncated) {
+		err = nil
+	}
+	return int64(info.Width) * int64(info.Height), err
+}

@@ -1,0 +1,89 @@
+//go:build gocv_specific_modules
+
+package decode
+
+import (
+	"bytes"
+	"encoding/binary"
+	"image"
+	"image/jpeg"
+	"slices"
+	"testing"
+
+	"deepfaked/preprocess"
+)
+
+// greyTIFF is a TIFF file of greys of 8 bits, stored in one way, in as many parts.
+func greyTIFF(way uint16, parts ...[]byte) []byte {
+	return packedFile(binary.LittleEndian, parts,
+		tiffTag{258, []uint16{8}}, tiffTag{259, []uint16{way}}, tiffTag{262, []uint16{1}}, tiffTag{277, []uint16{1}})
+}
+
+// wantRefused decodes a TIFF file that is damaged, or not.
+func wantRefused(t *testing.T, name string, file []byte, refused bool) {
+	t.Helper()
+	if _, _, err := decodeTest(t, file, preprocess.TIFF, preprocess.DefaultLimits()); (err != nil) != refused {
+		t.Errorf("%s: %v", name, err)
+	}
+}
+
+// TestTIFFWithDamagedStrips: what could not be decoded of a file was judged as black, half of
+// a picture or all of it.
+func TestTIFFWithDamagedStrips(t *testing.T) {
+	t.Parallel()
+	tile, strip := deflated(t, make([]byte, 48*64)), deflated(t, noisePicture().Pix[:96*64])
+	half := slices.Concat(strip[:len(strip)/2], make([]byte, len(strip)-len(strip)/2))
+	for name, tc := range map[string]struct {
+		file    []byte
+		refused bool
+	}{
+		"a strip":         {greyTIFF(8, strip), false},
+		"half of a strip": {greyTIFF(8, half), true},
+		"no strip":        {greyTIFF(8, make([]byte, len(strip))), true},
+		"tiles":           {greyTIFF(8, tile, tile), false},
+		"one tile of two": {greyTIFF(8, tile, make([]byte, len(tile))), true},
+	} {
+		wantRefused(t, name, tc.file, tc.refused)
+	}
+}
+
+// TestTIFFWithDamagedJPEG: what is missing of a JPEG picture in a file was judged as grey.
+func TestTIFFWithDamagedJPEG(t *testing.T) {
+	t.Parallel()
+	grey := func(w int) []byte {
+		return byGo(t, func(b *bytes.Buffer) error {
+			return jpeg.Encode(b, &image.Gray{Pix: noisePicture().Pix, Stride: w, Rect: image.Rect(0, 0, w, 64)}, nil)
+		})
+	}
+	strip, tile, end := grey(96), grey(48), []byte{0xff, 0xd9}
+	shared := testdata(t, "jpeg.tiff") // whose tables are apart
+	zeroed := bytes.Clone(shared)
+	clear(zeroed[8+318/2 : 8+318])
+	overlapping := greyTIFF(7, strip)
+	for tag, value := range map[uint16]int{273: 4096, 279: len(strip)} {
+		const times = 100_000
+		i := slices.IndexFunc(firstPage(overlapping).entries, func(e []byte) bool { return binary.LittleEndian.Uint16(e) == tag })
+		binary.LittleEndian.PutUint32(overlapping[10+12*i+4:], times)
+		binary.LittleEndian.PutUint32(overlapping[10+12*i+8:], uint32(len(overlapping)))
+		overlapping = append(overlapping, bytes.Repeat(binary.LittleEndian.AppendUint16(nil, uint16(value)), times)...)
+	}
+	for name, tc := range map[string]struct {
+		file    []byte
+		refused bool
+	}{
+		"a strip":                {greyTIFF(7, strip), false},
+		"a strip without end":    {greyTIFF(7, strip[:len(strip)-2]), false},
+		"half of a strip":        {greyTIFF(7, strip[:len(strip)/2]), true},
+		"half, with an end":      {greyTIFF(7, slices.Concat(strip[:len(strip)/2], end)), true},
+		"half, with zeros":       {greyTIFF(7, slices.Concat(strip[:len(strip)/2], make([]byte, len(strip)/2))), true},
+		"tiles":                  {greyTIFF(7, tile, tile), false},
+		"one tile and a half":    {greyTIFF(7, tile, slices.Concat(tile[:len(tile)/2], end)), true},
+		"shared tables":          {shared, false},
+		"shared tables, a half":  {zeroed, true},
+		"behind the file's end":  {greyTIFF(7, strip)[:4096+len(strip)/2], true},
+		"the old way, cut off":   {greyTIFF(6, strip)[:4096+len(strip)/2], true},
+		"strips over each other": {overlapping, true},
+	} {
+		wantRefused(t, name, tc.file, tc.refused)
+	}
+}
