@@ -159,12 +159,10 @@ func (s *Server) shutdown(ctx context.Context) error {
 func (s *Server) await(d time.Duration) error {
 	done := make(chan struct{})
 	go func() { s.active.Wait(); close(done) }()
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
 	case <-done:
 		return nil
-	case <-timer.C:
+	case <-time.After(d):
 		return errors.New("shutdown: some requests did not stop")
 	}
 }

@@ -130,12 +130,10 @@ func pause(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		d = pollEvery
 	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-timer.C:
+	case <-time.After(d):
 		return nil
 	}
 }

@@ -20,12 +20,10 @@ func (p Plan) gaps() func() time.Duration {
 
 // waitUntil waits for a moment. It returns false where ctx has ended before.
 func waitUntil(ctx context.Context, at time.Time) bool {
-	timer := time.NewTimer(time.Until(at))
-	defer timer.Stop()
 	select {
 	case <-ctx.Done():
 		return false
-	case <-timer.C:
+	case <-time.After(time.Until(at)):
 		return ctx.Err() == nil
 	}
 }
