@@ -203,7 +203,7 @@ func (s *Server) giveBack(ctx context.Context, id string, err error) error {
 func (s *Server) pollAfter(c *gin.Context) {
 	call := from(c)
 	share := 2 * time.Minute / time.Duration(call.account.Plan.RequestsPerMinute)
-	wait := &problem{retryAfter: max(s.opts.PollAfter, share)}
+	wait := &problem{retryAfter: max(pollAfter, share)}
 	if call.decision.Remaining == 0 {
 		wait.retryAfter = max(wait.retryAfter, call.decision.Reset)
 	}

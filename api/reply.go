@@ -38,7 +38,7 @@ func (s *Server) send(c *gin.Context, status int, contentType string, content []
 		c.Header("Connection", "close")
 	}
 	conn := http.NewResponseController(c.Writer)
-	_ = conn.SetWriteDeadline(time.Now().Add(s.opts.WriteTimeout))
+	_ = conn.SetWriteDeadline(time.Now().Add(writeTimeout))
 	c.Data(status, contentType, content)
 	// The client may be waiting for this before it stops sending.
 	_ = conn.Flush()

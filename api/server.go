@@ -64,8 +64,8 @@ func New(opts Options) (*Server, error) {
 	s.http = &http.Server{
 		Handler:           s.counted(routes),
 		ReadHeaderTimeout: opts.ReadHeaderTimeout,
-		IdleTimeout:       opts.IdleTimeout,
-		MaxHeaderBytes:    opts.HeaderBytes,
+		IdleTimeout:       idleTimeout,
+		MaxHeaderBytes:    headerBytes,
 		ErrorLog:          slog.NewLogLogger(opts.Logger.Handler(), slog.LevelDebug),
 		BaseContext:       func(net.Listener) context.Context { return base },
 		// OPTIONS * is for the routes to answer, with the headers of every answer.
