@@ -92,7 +92,10 @@ func DefaultOptions() Options {
 		Listen: "127.0.0.1:8080", FileBytes: 100 << 20, FormBytes: 1 << 20,
 		Uploads: 64, UploadsPerAccount: 16, UploadRetry: 5 * time.Second, AddressPerMinute: 60,
 		SyncDeadline: 2 * time.Minute, Drain: 30 * time.Second, Grace: 5 * time.Second,
-		Pace: DefaultPace(), ReadHeaderTimeout: 10 * time.Second, Connections: 4096, ConnectionsPerAddress: 512,
+		ReadHeaderTimeout: 10 * time.Second, Connections: 4096, ConnectionsPerAddress: 512,
+		Pace: Pace{ // lets 100 MiB take 54 minutes, and no client stall
+			Idle: 30 * time.Second, Grace: 30 * time.Second, Rate: 32 << 10, LingerTime: 30 * time.Second, LingerBytes: 256 << 20,
+		},
 	}
 }
 
