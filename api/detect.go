@@ -202,10 +202,9 @@ func (s *Server) giveBack(ctx context.Context, id string, err error) error {
 // is to ask in the next window.
 func (s *Server) pollAfter(c *gin.Context) {
 	call := from(c)
-	share := 2 * time.Minute / time.Duration(call.account.Plan.RequestsPerMinute)
-	wait := &problem{retryAfter: max(pollAfter, share)}
+	wait := max(pollAfter, 2*time.Minute/time.Duration(call.account.Plan.RequestsPerMinute))
 	if call.decision.Remaining == 0 {
-		wait.retryAfter = max(wait.retryAfter, call.decision.Reset)
+		wait = max(wait, call.decision.Reset)
 	}
-	c.Header("Retry-After", strconv.Itoa(wait.seconds()))
+	c.Header("Retry-After", strconv.Itoa(seconds(wait)))
 }
