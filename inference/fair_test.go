@@ -40,7 +40,7 @@ func TestBackloggedAccountsShareAlike(t *testing.T) {
 				runners = append(runners, newSimulated(batch, time.Millisecond, time.Millisecond))
 			}
 			s := setup(t, DefaultSchedulerOptions(), runners...)
-			seedAll(s, batch, time.Millisecond, time.Millisecond)
+			seed(s, runners[0])
 			backlog(t, s, "first", 16, &tally{rows: map[string]int{}})
 			<-time.After(time.Second)
 			for i, rows := range sizes {
@@ -79,12 +79,6 @@ func backlog(t *testing.T, s *Scheduler, account string, rows int, served *tally
 	synctest.Wait()
 }
 
-func seedAll(s *Scheduler, most int, fixed, each time.Duration) {
-	for n := 1; n <= most; n++ {
-		s.Seed("m", n, fixed+time.Duration(n)*each)
-	}
-}
-
 // Jobs that have waited for long used to go before everybody: a person stood
 // behind all of them.
 func TestRipeBackgroundOnlyTakesTurns(t *testing.T) {
@@ -116,8 +110,9 @@ func TestRipeBackgroundOnlyTakesTurns(t *testing.T) {
 func TestModestAccountIsNotRefused(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := setup(t, DefaultSchedulerOptions(), newSimulated(4, time.Second, 0))
-		seedAll(s, 4, time.Second, 0)
+		r := newSimulated(4, time.Second, 0)
+		s := setup(t, DefaultSchedulerOptions(), r)
+		seed(s, r)
 		greedy := numbers(make([]float32, 100)...)
 		greedy.Account = "greedy"
 		var wg sync.WaitGroup

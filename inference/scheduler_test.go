@@ -75,6 +75,13 @@ func setup(t *testing.T, opts SchedulerOptions, runners ...*simulated) *Schedule
 	return s
 }
 
+// seed tells s what batches of r take.
+func seed(s *Scheduler, r *simulated) {
+	for _, n := range r.Sizes() {
+		s.Seed("m", n, r.fixed+time.Duration(n)*r.each)
+	}
+}
+
 // numbers is work whose logits are the given values.
 func numbers(values ...float32) Work {
 	return Work{Model: "m", Rows: len(values), Fill: func(i int, dst models.Row) { dst.F32[0] = values[i] }}
