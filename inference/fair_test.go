@@ -164,30 +164,23 @@ func TestEarliestDeadlineGoesFirstAmongEquals(t *testing.T) {
 func TestServedAccountIsNotTakenForNew(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		g := newTestGate(1, func(o *DetectorOptions) { o.Wait, o.Burst = time.Hour, time.Hour })
+		v := &visits{gate: newTestGate(1, func(o *DetectorOptions) { o.Wait, o.Burst = time.Hour, time.Hour })}
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(100*time.Second, cancel)
-		var all sync.WaitGroup
 		served := &tally{rows: map[string]int{}}
 		again := func(account string, size int64, takes time.Duration) {
-			for ctx.Err() == nil {
-				leave, err := g.enter(ctx, Request{Account: account, Size: size})
-				if err != nil {
-					return
-				}
-				<-time.After(takes)
-				leave(true)
+			for v.through(ctx, Request{Account: account, Size: size}, takes) == nil {
 				served.count(account)
 			}
 		}
 		for range 10 {
-			all.Go(func() { again("films", 100<<20, time.Second) })
+			v.Go(func() { again("films", 100<<20, time.Second) })
 		}
 		<-time.After(5 * time.Second) // it is known what a film takes
 		for range 2 {
-			all.Go(func() { again("pictures", 100<<10, 100*time.Millisecond) })
+			v.Go(func() { again("pictures", 100<<10, 100*time.Millisecond) })
 		}
-		all.Wait()
+		v.Wait()
 		if films, pictures := served.rows["films"], served.rows["pictures"]; films < 45 || pictures < 400 {
 			t.Errorf("of 100 s that two accounts shared, one had %d films of 1 s, the other %d pictures of 0.1 s", films, pictures)
 		}
