@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,7 +31,7 @@ func (s *Server) detect(c *gin.Context) {
 	}
 	task := job.Task{
 		ID: account.NewDetectionID(), RequestID: from(c).id, Account: from(c).account.ID,
-		File: form.file, Declared: form.kind, Sensitivity: form.level(),
+		File: form.file, Declared: form.kind, Sensitivity: cmp.Or(form.sensitivity, inference.Balanced),
 	}
 	if form.async {
 		s.detectLater(c, form, task)
@@ -119,14 +120,6 @@ func (f *form) verdict(plan account.Plan, quota error) error {
 		return &preprocess.Error{Code: preprocess.EmptyFile, Message: "The uploaded file is empty."}
 	}
 	return nil
-}
-
-// level is the sensitivity asked for, or the default.
-func (f *form) level() inference.Sensitivity {
-	if f.sensitivity == "" {
-		return inference.Balanced
-	}
-	return f.sensitivity
 }
 
 // detectNow analyses while the client waits. The submission has a place from
