@@ -2,7 +2,6 @@ package inference
 
 import (
 	"context"
-	"math"
 	"sync"
 	"time"
 )
@@ -118,11 +117,7 @@ func (g *gate) queue(ctx context.Context, v *visit) error {
 	now := time.Now()
 	took := max(g.costs.of(v.class), 1)
 	v.entry.queue = g.lineOf(v)
-	v.entry.cost, v.entry.since = took*time.Duration(v.places), now
-	v.entry.deadline = now.Add(math.MaxInt64 / 2)
-	if deadline, ok := ctx.Deadline(); ok {
-		v.entry.deadline = deadline
-	}
+	v.entry.cost, v.entry.since, v.entry.deadline = took*time.Duration(v.places), now, deadlineOf(ctx, now)
 	if v.entry.payer.priority == Interactive {
 		if err := g.refuse(v, now); err != nil {
 			return err

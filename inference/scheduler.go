@@ -3,7 +3,6 @@ package inference
 import (
 	"context"
 	"fmt"
-	"math"
 	"sync"
 	"time"
 
@@ -163,10 +162,7 @@ func (s *Scheduler) admit(t *ticket) error {
 	now := s.opts.Now()
 	t.entry = entry{
 		payer: payer{t.work.Account, t.work.Priority}, queue: q.index, ticket: t,
-		cost: max(q.table.perRow(), 1), rows: t.work.Rows, since: now, deadline: now.Add(math.MaxInt64 / 2),
-	}
-	if deadline, ok := t.ctx.Deadline(); ok {
-		t.entry.deadline = deadline
+		cost: max(q.table.perRow(), 1), rows: t.work.Rows, since: now, deadline: deadlineOf(t.ctx, now),
 	}
 	if err := s.refuse(q, t, now); err != nil {
 		return err
