@@ -27,14 +27,6 @@ type Pace struct {
 	LingerBytes int64         // read on after an early answer, at most
 }
 
-// DefaultPace lets 100 MiB take 54 minutes, and no client stall.
-func DefaultPace() Pace {
-	return Pace{
-		Idle: 30 * time.Second, Grace: 30 * time.Second, Rate: 32 << 10,
-		LingerTime: 30 * time.Second, LingerBytes: 256 << 20,
-	}
-}
-
 // Validate names the first field that makes no sense.
 func (p Pace) Validate() error {
 	switch {

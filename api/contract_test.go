@@ -201,10 +201,7 @@ func TestFormFieldsReachTheDetector(t *testing.T) {
 func TestPollingKeepsToWhatIsLeft(t *testing.T) {
 	t.Parallel()
 	release := make(chan struct{})
-	s := setup(t, config{plans: account.DefaultPlans(), detect: func(ctx context.Context, r inference.Request) (inference.Result, error) {
-		<-release
-		return fake(ctx, r)
-	}})
+	s := setup(t, config{plans: account.DefaultPlans(), detect: after(release)})
 	defer close(release)
 	key := s.key("starter")
 	poll := s.detect(key, photo(), async()).ok(202).text("poll_url")
@@ -238,10 +235,7 @@ func TestPollAdviceKeepsToThePlan(t *testing.T) {
 			plans := account.DefaultPlans()
 			plans[1].RequestsPerMinute = c.perMinute
 			release := make(chan struct{})
-			s := setup(t, config{plans: plans, detect: func(ctx context.Context, r inference.Request) (inference.Result, error) {
-				<-release
-				return fake(ctx, r)
-			}})
+			s := setup(t, config{plans: plans, detect: after(release)})
 			defer close(release)
 			key := s.key("starter")
 			a := s.detect(key, photo(), async()).ok(202)
@@ -303,10 +297,7 @@ func TestWhoMayReadAResult(t *testing.T) {
 func TestStates(t *testing.T) {
 	t.Parallel()
 	release := make(chan struct{})
-	s := setup(t, config{detect: func(ctx context.Context, r inference.Request) (inference.Result, error) {
-		<-release
-		return fake(ctx, r)
-	}})
+	s := setup(t, config{detect: after(release)})
 	key := s.key("starter")
 	a := s.detect(key, async(), photo()).ok(http.StatusAccepted)
 	if a.header.Get("Retry-After") == "" {

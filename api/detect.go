@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,7 +31,7 @@ func (s *Server) detect(c *gin.Context) {
 	}
 	task := job.Task{
 		ID: account.NewDetectionID(), RequestID: from(c).id, Account: from(c).account.ID,
-		File: form.file, Declared: form.kind, Sensitivity: form.level(),
+		File: form.file, Declared: form.kind, Sensitivity: cmp.Or(form.sensitivity, inference.Balanced),
 	}
 	if form.async {
 		s.detectLater(c, form, task)
@@ -121,14 +122,6 @@ func (f *form) verdict(plan account.Plan, quota error) error {
 	return nil
 }
 
-// level is the sensitivity asked for, or the default.
-func (f *form) level() inference.Sensitivity {
-	if f.sensitivity == "" {
-		return inference.Balanced
-	}
-	return f.sensitivity
-}
-
 // detectNow analyses while the client waits. The submission has a place from
 // when there is room to judge it: under a flood of requests two transactions for each
 // that is refused would take the time in which others are judged. Whatever ends it other
@@ -202,10 +195,9 @@ func (s *Server) giveBack(ctx context.Context, id string, err error) error {
 // is to ask in the next window.
 func (s *Server) pollAfter(c *gin.Context) {
 	call := from(c)
-	share := 2 * time.Minute / time.Duration(call.account.Plan.RequestsPerMinute)
-	wait := &problem{retryAfter: max(s.opts.PollAfter, share)}
+	wait := max(pollAfter, 2*time.Minute/time.Duration(call.account.Plan.RequestsPerMinute))
 	if call.decision.Remaining == 0 {
-		wait.retryAfter = max(wait.retryAfter, call.decision.Reset)
+		wait = max(wait, call.decision.Reset)
 	}
-	c.Header("Retry-After", strconv.Itoa(wait.seconds()))
+	c.Header("Retry-After", strconv.Itoa(seconds(wait)))
 }

@@ -64,10 +64,8 @@ func (p *problem) status() int {
 	return http.StatusInternalServerError
 }
 
-// seconds is retryAfter as the contract writes it: whole, rounded up, at least 1.
-func (p *problem) seconds() int {
-	return max(1, int(math.Ceil(p.retryAfter.Seconds())))
-}
+// seconds is a wait as the contract writes it: whole, rounded up, at least 1.
+func seconds(wait time.Duration) int { return max(1, int(math.Ceil(wait.Seconds()))) }
 
 // errorBody is the contract's error shape.
 type errorBody struct {
@@ -80,7 +78,7 @@ type errorBody struct {
 func (p *problem) body() errorBody {
 	b := errorBody{Error: p.code, Message: p.message}
 	if p.code == rateLimited {
-		b.RetryAfter = p.seconds()
+		b.RetryAfter = seconds(p.retryAfter)
 		b.Message = fmt.Sprintf("%s Retry in %s.", p.message, count(b.RetryAfter, "second"))
 	}
 	return b

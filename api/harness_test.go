@@ -4,11 +4,11 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -57,6 +57,14 @@ func fake(context.Context, inference.Request) (inference.Result, error) {
 
 // notMedia is what a detector says of a file that is nothing it knows.
 var notMedia = &preprocess.Error{Code: preprocess.UnsupportedMediaType, Message: "The file is not a known type of media."}
+
+// after is what a detector says once it is let go on.
+func after(release <-chan struct{}) func(context.Context, inference.Request) (inference.Result, error) {
+	return func(ctx context.Context, r inference.Request) (inference.Result, error) {
+		<-release
+		return fake(ctx, r)
+	}
+}
 
 func failing(err error) func(context.Context, inference.Request) (inference.Result, error) {
 	return func(context.Context, inference.Request) (inference.Result, error) { return inference.Result{}, err }
@@ -305,22 +313,12 @@ func (s *service) checkSpoolEmpty() {
 // key makes a key for a new account with the plan.
 func (s *service) key(plan string) string {
 	s.t.Helper()
-	k, err := s.ledger.CreateKey(context.Background(), "account-"+strconv.Itoa(nextAccount()), plan)
+	k, err := s.ledger.CreateKey(context.Background(), fmt.Sprint("account-", accounts.Add(1)), plan)
 	must(s.t, err)
 	return k.Token
 }
 
-var accounts struct {
-	sync.Mutex
-	n int
-}
-
-func nextAccount() int {
-	accounts.Lock()
-	defer accounts.Unlock()
-	accounts.n++
-	return accounts.n
-}
+var accounts atomic.Int64 // made so far
 
 // use makes n successful detections for the key's account.
 func (s *service) use(key string, n int) {
@@ -335,7 +333,7 @@ func (s *service) use(key string, n int) {
 	}
 }
 
-// reserved is how many places the key's account has left.
+// usage is what the key's account has used.
 func (s *service) usage(key string) account.Usage {
 	s.t.Helper()
 	a, err := s.ledger.Authenticate(context.Background(), key)

@@ -13,18 +13,19 @@ import (
 	"deepfaked/inference"
 )
 
-// Shutdown lets what runs finish, and says so to the rest.
+// Shutdown lets what runs finish, and says so to the rest. The configuration allows
+// `drain: 0s`, which is to stop at once; api refused it, so that such a service did not
+// start, naming a field that no file has.
 func TestShutdown(t *testing.T) {
 	t.Parallel()
-	for name, finishes := range map[string]bool{"finishes in time": true, "is cut short": false} {
+	for name, drain := range map[string]time.Duration{"finishes in time": time.Minute, "is cut short": 50 * time.Millisecond, "has no time": 0} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			finishes := drain == time.Minute
 			started, release := make(chan struct{}, 2), make(chan struct{})
 			s := setup(t, config{
 				plans: tight(1),
-				api: func(o *api.Options) {
-					o.Drain = map[bool]time.Duration{true: time.Minute, false: 50 * time.Millisecond}[finishes]
-				},
+				api:   func(o *api.Options) { o.Drain = drain },
 				detect: func(ctx context.Context, r inference.Request) (inference.Result, error) {
 					started <- struct{}{}
 					select {
@@ -57,28 +58,6 @@ func TestShutdown(t *testing.T) {
 			}
 		})
 	}
-}
-
-// The configuration allows `drain: 0s`, which is to stop at once; api refused it,
-// so that such a service did not start, naming a field that no file has.
-func TestNoDrain(t *testing.T) {
-	t.Parallel()
-	started := make(chan struct{})
-	s := setup(t, config{
-		api: func(o *api.Options) { o.Drain = 0 },
-		detect: func(ctx context.Context, _ inference.Request) (inference.Result, error) {
-			close(started)
-			<-ctx.Done()
-			return inference.Result{}, ctx.Err()
-		},
-	})
-	u := s.begin(s.key("pro"), photo())
-	u.write(len(u.body))
-	<-started
-	stopped := make(chan error, 1)
-	go func() { stopped <- s.stop() }()
-	u.answer().wantShutdown()
-	must(t, <-stopped)
 }
 
 // When the listener was lost, Serve cut the running requests off and returned

@@ -95,11 +95,11 @@ func (s *Server) access(c *gin.Context) {
 		}
 		if call.problem != nil {
 			attrs = append(attrs, slog.String("code", call.problem.code))
-			if call.problem.code == internalError && !call.gone {
-				level = slog.LevelError
-			}
 			if call.problem.code == internalError {
 				attrs = append(attrs, slog.Any("error", call.err))
+				if !call.gone {
+					level = slog.LevelError
+				}
 			}
 			if call.stack != nil {
 				attrs = append(attrs, slog.String("stack", string(call.stack)))

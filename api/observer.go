@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -54,14 +55,6 @@ func Reasons() []Reason {
 	}
 }
 
-// why is the reason of what was answered.
-func (p *problem) why() Reason {
-	if p.reason != "" {
-		return p.reason
-	}
-	return Reason(p.code)
-}
-
 // answered tells the observer of a request that has ended.
 func (s *Server) answered(c *gin.Context, call *call) {
 	if s.opts.Observer == nil {
@@ -73,7 +66,7 @@ func (s *Server) answered(c *gin.Context, call *call) {
 	case call.problem.code == internalError && call.gone && call.problem.reason == "":
 		a.Reason = gone
 	default:
-		a.Reason = call.problem.why()
+		a.Reason = cmp.Or(call.problem.reason, Reason(call.problem.code))
 	}
 	s.opts.Observer.Answered(a)
 }

@@ -66,31 +66,36 @@ type Options struct {
 	UploadRetry       time.Duration // told to a client when there are that many
 	AddressPerMinute  int           // requests without a valid key, by address
 	SyncDeadline      time.Duration // for an analysis that a client waits for
-	PollAfter         time.Duration // told to a client that polls, or longer by its plan
 	Drain             time.Duration // for requests to finish once Serve's context ends
 	Grace             time.Duration // for those that did not, to stop and say so
 	Pace              Pace          // of uploads
 
 	ReadHeaderTimeout time.Duration
-	IdleTimeout       time.Duration // of a connection between requests
-	WriteTimeout      time.Duration // of one answer
-	HeaderBytes       int           // of a request
-	Connections       int           // open at the same time
+	Connections       int // open at the same time
 
 	// ConnectionsPerAddress is how many of them one address has. Trusted proxies and
 	// what runs on the same machine have as many as there are.
 	ConnectionsPerAddress int
 }
 
+// What is alike for every server.
+const (
+	idleTimeout  = 2 * time.Minute  // of a connection between requests
+	writeTimeout = 30 * time.Second // of one answer
+	headerBytes  = 64 << 10         // of a request
+	pollAfter    = time.Second      // told to a client that polls, or longer by its plan
+)
+
 // DefaultOptions are the contract's limits and timeouts for the open internet.
 func DefaultOptions() Options {
 	return Options{
 		Listen: "127.0.0.1:8080", FileBytes: 100 << 20, FormBytes: 1 << 20,
 		Uploads: 64, UploadsPerAccount: 16, UploadRetry: 5 * time.Second, AddressPerMinute: 60,
-		SyncDeadline: 2 * time.Minute, PollAfter: time.Second, Drain: 30 * time.Second, Grace: 5 * time.Second,
-		Pace:              DefaultPace(),
-		ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute,
-		WriteTimeout: 30 * time.Second, HeaderBytes: 64 << 10, Connections: 4096, ConnectionsPerAddress: 512,
+		SyncDeadline: 2 * time.Minute, Drain: 30 * time.Second, Grace: 5 * time.Second,
+		ReadHeaderTimeout: 10 * time.Second, Connections: 4096, ConnectionsPerAddress: 512,
+		Pace: Pace{ // lets 100 MiB take 54 minutes, and no client stall
+			Idle: 30 * time.Second, Grace: 30 * time.Second, Rate: 32 << 10, LingerTime: 30 * time.Second, LingerBytes: 256 << 20,
+		},
 	}
 }
 
@@ -106,9 +111,7 @@ func (o Options) Validate() error {
 		{"file bytes", o.FileBytes}, {"form bytes", o.FormBytes}, {"uploads", int64(o.Uploads)},
 		{"uploads per account", int64(o.UploadsPerAccount)},
 		{"upload retry", int64(o.UploadRetry)}, {"address per minute", int64(o.AddressPerMinute)},
-		{"sync deadline", int64(o.SyncDeadline)}, {"poll after", int64(o.PollAfter)}, {"grace", int64(o.Grace)},
-		{"read header timeout", int64(o.ReadHeaderTimeout)}, {"idle timeout", int64(o.IdleTimeout)},
-		{"write timeout", int64(o.WriteTimeout)}, {"header bytes", int64(o.HeaderBytes)},
+		{"sync deadline", int64(o.SyncDeadline)}, {"grace", int64(o.Grace)}, {"read header timeout", int64(o.ReadHeaderTimeout)},
 		{"connections", int64(o.Connections)}, {"connections per address", int64(o.ConnectionsPerAddress)},
 	} {
 		if field.value <= 0 {

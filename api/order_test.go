@@ -7,8 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"deepfaked/api"
-	"deepfaked/inference"
 	"deepfaked/internal/account"
 	"deepfaked/internal/job"
 )
@@ -192,9 +190,3 @@ func jobOptions(workers, queue int) job.Options {
 	opts.Workers, opts.Queue, opts.Retry = workers, queue, time.Millisecond
 	return opts
 }
-
-var (
-	_ api.Detector = (*detector)(nil)
-	_ job.Detector = (*detector)(nil)
-	_ inference.Priority
-)

@@ -38,7 +38,7 @@ func (s *Server) send(c *gin.Context, status int, contentType string, content []
 		c.Header("Connection", "close")
 	}
 	conn := http.NewResponseController(c.Writer)
-	_ = conn.SetWriteDeadline(time.Now().Add(s.opts.WriteTimeout))
+	_ = conn.SetWriteDeadline(time.Now().Add(writeTimeout))
 	c.Data(status, contentType, content)
 	// The client may be waiting for this before it stops sending.
 	_ = conn.Flush()
@@ -55,7 +55,7 @@ func (s *Server) rateHeaders(c *gin.Context, d account.Decision) {
 	}
 	spell(c, "X-RateLimit-Limit", strconv.Itoa(d.Limit))
 	spell(c, "X-RateLimit-Remaining", strconv.Itoa(d.Remaining))
-	spell(c, "X-RateLimit-Reset", strconv.Itoa(d.ResetSeconds()))
+	spell(c, "X-RateLimit-Reset", strconv.Itoa(seconds(d.Reset)))
 }
 
 // spell sets a header with the contract's capitals, which net/http would change.
@@ -78,7 +78,7 @@ func (s *Server) fail(c *gin.Context, err error) {
 		return
 	}
 	if p.code == rateLimited {
-		c.Header("Retry-After", strconv.Itoa(p.seconds()))
+		c.Header("Retry-After", strconv.Itoa(seconds(p.retryAfter)))
 	}
 	if p.code != internalError {
 		s.opts.Logger.Debug("request refused", "request_id", call.id, "code", p.code, "error", err)

@@ -64,8 +64,8 @@ func New(opts Options) (*Server, error) {
 	s.http = &http.Server{
 		Handler:           s.counted(routes),
 		ReadHeaderTimeout: opts.ReadHeaderTimeout,
-		IdleTimeout:       opts.IdleTimeout,
-		MaxHeaderBytes:    opts.HeaderBytes,
+		IdleTimeout:       idleTimeout,
+		MaxHeaderBytes:    headerBytes,
 		ErrorLog:          slog.NewLogLogger(opts.Logger.Handler(), slog.LevelDebug),
 		BaseContext:       func(net.Listener) context.Context { return base },
 		// OPTIONS * is for the routes to answer, with the headers of every answer.
@@ -159,12 +159,10 @@ func (s *Server) shutdown(ctx context.Context) error {
 func (s *Server) await(d time.Duration) error {
 	done := make(chan struct{})
 	go func() { s.active.Wait(); close(done) }()
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
 	case <-done:
 		return nil
-	case <-timer.C:
+	case <-time.After(d):
 		return errors.New("shutdown: some requests did not stop")
 	}
 }

@@ -1,6 +1,7 @@
 package inference
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -70,9 +71,7 @@ func NewDetector(parts Parts, opts DetectorOptions) (*Detector, error) {
 // fault, *SaturatedError when there is too much work, ErrTooLong when there is none but
 // the file's, those of ctx and of req.Admitted, and *FaultError when none of these is to blame.
 func (d *Detector) Detect(ctx context.Context, req Request) (result Result, err error) {
-	if req.Sensitivity == "" {
-		req.Sensitivity = Balanced
-	}
+	req.Sensitivity = cmp.Or(req.Sensitivity, Balanced)
 	if err := d.inspect(req); err != nil {
 		return Result{}, err
 	}

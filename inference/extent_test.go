@@ -22,7 +22,7 @@ func TestExtentsOfTwoAccounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newSimulated(64, 5*time.Millisecond, 100*time.Microsecond)
 		s := setup(t, DefaultSchedulerOptions(), r)
-		seedAll(s, 64, 5*time.Millisecond, 100*time.Microsecond)
+		seed(s, r)
 		var all sync.WaitGroup
 		start := time.Now()
 		for _, w := range []Work{ofExtent(1, "first", 16), ofExtent(1, "a", 16), ofExtent(2, "b", 16)} {

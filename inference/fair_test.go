@@ -40,7 +40,7 @@ func TestBackloggedAccountsShareAlike(t *testing.T) {
 				runners = append(runners, newSimulated(batch, time.Millisecond, time.Millisecond))
 			}
 			s := setup(t, DefaultSchedulerOptions(), runners...)
-			seedAll(s, batch, time.Millisecond, time.Millisecond)
+			seed(s, runners[0])
 			backlog(t, s, "first", 16, &tally{rows: map[string]int{}})
 			<-time.After(time.Second)
 			for i, rows := range sizes {
@@ -79,12 +79,6 @@ func backlog(t *testing.T, s *Scheduler, account string, rows int, served *tally
 	synctest.Wait()
 }
 
-func seedAll(s *Scheduler, most int, fixed, each time.Duration) {
-	for n := 1; n <= most; n++ {
-		s.Seed("m", n, fixed+time.Duration(n)*each)
-	}
-}
-
 // Jobs that have waited for long used to go before everybody: a person stood
 // behind all of them.
 func TestRipeBackgroundOnlyTakesTurns(t *testing.T) {
@@ -116,8 +110,9 @@ func TestRipeBackgroundOnlyTakesTurns(t *testing.T) {
 func TestModestAccountIsNotRefused(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := setup(t, DefaultSchedulerOptions(), newSimulated(4, time.Second, 0))
-		seedAll(s, 4, time.Second, 0)
+		r := newSimulated(4, time.Second, 0)
+		s := setup(t, DefaultSchedulerOptions(), r)
+		seed(s, r)
 		greedy := numbers(make([]float32, 100)...)
 		greedy.Account = "greedy"
 		var wg sync.WaitGroup
@@ -169,30 +164,23 @@ func TestEarliestDeadlineGoesFirstAmongEquals(t *testing.T) {
 func TestServedAccountIsNotTakenForNew(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		g := newTestGate(1, func(o *DetectorOptions) { o.Wait, o.Burst = time.Hour, time.Hour })
+		v := &visits{gate: newTestGate(1, func(o *DetectorOptions) { o.Wait, o.Burst = time.Hour, time.Hour })}
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(100*time.Second, cancel)
-		var all sync.WaitGroup
 		served := &tally{rows: map[string]int{}}
 		again := func(account string, size int64, takes time.Duration) {
-			for ctx.Err() == nil {
-				leave, err := g.enter(ctx, Request{Account: account, Size: size})
-				if err != nil {
-					return
-				}
-				<-time.After(takes)
-				leave(true)
+			for v.through(ctx, Request{Account: account, Size: size}, takes) == nil {
 				served.count(account)
 			}
 		}
 		for range 10 {
-			all.Go(func() { again("films", 100<<20, time.Second) })
+			v.Go(func() { again("films", 100<<20, time.Second) })
 		}
 		<-time.After(5 * time.Second) // it is known what a film takes
 		for range 2 {
-			all.Go(func() { again("pictures", 100<<10, 100*time.Millisecond) })
+			v.Go(func() { again("pictures", 100<<10, 100*time.Millisecond) })
 		}
-		all.Wait()
+		v.Wait()
 		if films, pictures := served.rows["films"], served.rows["pictures"]; films < 45 || pictures < 400 {
 			t.Errorf("of 100 s that two accounts shared, one had %d films of 1 s, the other %d pictures of 0.1 s", films, pictures)
 		}

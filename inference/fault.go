@@ -27,11 +27,12 @@ var ErrTooLong = errors.New("the analysis would take too long")
 // fault marks an error that nobody else is to blame for. Rows that were refused behind
 // those of their own file were not refused for too much work.
 func (d *Detector) fault(ctx context.Context, req Request, err error) error {
-	media, saturated := (*preprocess.Error)(nil), (*SaturatedError)(nil)
-	if errors.As(err, &saturated) && d.gate.alone(req) {
+	_, media := errors.AsType[*preprocess.Error](err)
+	_, saturated := errors.AsType[*SaturatedError](err)
+	switch {
+	case saturated && d.gate.alone(req):
 		return ErrTooLong
-	}
-	if ctx.Err() != nil || errors.As(err, &media) || errors.As(err, &saturated) || errors.Is(err, ErrClosed) || errors.Is(err, preprocess.ErrPoolClosed) {
+	case saturated, media, ctx.Err() != nil, errors.Is(err, ErrClosed), errors.Is(err, preprocess.ErrPoolClosed):
 		return err
 	}
 	return &FaultError{Err: err}

@@ -2,6 +2,7 @@ package inference
 
 import (
 	"math"
+	"slices"
 
 	"deepfaked/models"
 )
@@ -37,11 +38,7 @@ func mean(x []float64) float64 {
 // anything was seen: the faces of a frame, the tasks of a file. It is the
 // logarithm of the mean of the odds.
 func anyOf(logOdds []float64) float64 {
-	top := math.Inf(-1)
-	for _, v := range logOdds {
-		top = max(top, v)
-	}
-	sum := 0.0
+	top, sum := slices.Max(logOdds), 0.0
 	for _, v := range logOdds {
 		sum += math.Exp(v - top)
 	}

@@ -2,7 +2,6 @@ package inference
 
 import (
 	"context"
-	"math"
 	"sync"
 	"time"
 )
@@ -96,58 +95,11 @@ func (g *gate) enter(ctx context.Context, req Request) (leave func(judged bool),
 	return func(judged bool) { g.leave(v, judged) }, nil
 }
 
-// booking is for how long a place, or a turn, waits for the books, which a file's account is
-// looked up in. They may be locked for the account, and others would wait with it.
-const booking = 100 * time.Millisecond
-
-// admit asks whether the file is to be judged. One that was left out meanwhile comes anew.
-func (g *gate) admit(ctx context.Context, req Request, v *visit) error {
-	if req.Admitted == nil {
-		return nil
-	}
-	slow := time.AfterFunc(booking, func() { g.leaveOut(v) })
-	err := req.Admitted()
-	slow.Stop()
-	switch out := g.heard(v); {
-	case out && err == nil:
-		return g.queue(ctx, v)
-	case !out && err != nil:
-		g.abandon(v)
-	}
-	return err
-}
-
 // alone says whether a file that was let in for req is the only one, and none waits.
 func (g *gate) alone(req Request) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.running == g.takes(classOf(req)) && g.lines[long].waiting+g.lines[quick].waiting == 0
-}
-
-// heard says that v need not be left out any more, and whether it was.
-func (g *gate) heard(v *visit) (out bool) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	v.admitted = true
-	return v.out
-}
-
-// leaveOut takes v out, or its place back.
-func (g *gate) leaveOut(v *visit) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if v.admitted || v.late != nil {
-		return
-	}
-	now := time.Now()
-	if v.out = true; v.entry.rows == 0 {
-		g.takeBack(v, now)
-		v.turn = make(chan struct{})
-	} else {
-		g.drop(&v.entry)
-	}
-	v.entry.rows = 1
-	g.dispatch(now)
 }
 
 // takes is how many places a file of a class takes.
@@ -165,11 +117,7 @@ func (g *gate) queue(ctx context.Context, v *visit) error {
 	now := time.Now()
 	took := max(g.costs.of(v.class), 1)
 	v.entry.queue = g.lineOf(v)
-	v.entry.cost, v.entry.since = took*time.Duration(v.places), now
-	v.entry.deadline = now.Add(math.MaxInt64 / 2)
-	if deadline, ok := ctx.Deadline(); ok {
-		v.entry.deadline = deadline
-	}
+	v.entry.cost, v.entry.since, v.entry.deadline = took*time.Duration(v.places), now, deadlineOf(ctx, now)
 	if v.entry.payer.priority == Interactive {
 		if err := g.refuse(v, now); err != nil {
 			return err
@@ -304,15 +252,6 @@ func (g *gate) count(v *visit, n int, now time.Time) {
 	l.inside += time.Duration(n) * v.entry.cost
 	if v.entry.payer.priority == Interactive && n > 0 {
 		l.waiting--
-	}
-}
-
-// takeBack takes the place of v, which has not used it: as if its turn had not come.
-func (g *gate) takeBack(v *visit, now time.Time) {
-	g.count(v, -1, now)
-	g.turns.charge(v.entry.payer, -v.entry.cost)
-	if g.tried[v.class].Equal(v.start) {
-		g.tried[v.class] = v.last
 	}
 }
 

@@ -39,20 +39,27 @@ type visits struct {
 	sync.WaitGroup
 }
 
+// through has one file pass, and returns what came of it.
+func (v *visits) through(ctx context.Context, req Request, takes time.Duration) error {
+	leave, err := v.enter(ctx, req)
+	if err != nil {
+		return err
+	}
+	select {
+	case <-time.After(takes):
+	case <-ctx.Done():
+		err = ctx.Err()
+	}
+	leave(err == nil)
+	return err
+}
+
 // pass sends one file on its way and tells what came of it, with the time from
 // now to its end.
 func (v *visits) pass(ctx context.Context, req Request, takes time.Duration, tell func(time.Duration, error)) {
 	start := time.Now()
 	v.Go(func() {
-		leave, err := v.enter(ctx, req)
-		if err == nil {
-			select {
-			case <-time.After(takes):
-			case <-ctx.Done():
-				err = ctx.Err()
-			}
-			leave(err == nil)
-		}
+		err := v.through(ctx, req, takes)
 		tell(time.Since(start), err)
 	})
 }

@@ -13,13 +13,7 @@ func (v *visits) fill(ctx context.Context, clients int, req Request, takes time.
 	for i := range clients {
 		v.Go(func() {
 			<-time.After(takes * time.Duration(i) / time.Duration(clients))
-			for ctx.Err() == nil {
-				leave, err := v.enter(ctx, req)
-				if err != nil {
-					return
-				}
-				<-time.After(takes)
-				leave(true)
+			for v.through(ctx, req, takes) == nil {
 			}
 		})
 	}
@@ -51,10 +45,8 @@ func TestGateFindsOutWhileItIsFull(t *testing.T) {
 				in, all := 0, 20
 				for range all {
 					soon, end := context.WithTimeout(ctx, deadline)
-					if leave, err := v.enter(soon, comes); err == nil {
+					if v.through(soon, comes, takes) == nil {
 						in++
-						<-time.After(takes)
-						leave(true)
 					}
 					end()
 					<-time.After(takes)

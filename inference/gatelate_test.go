@@ -59,12 +59,11 @@ func TestGateTurnsAwayWhatHasWaitedInVain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newTestGate(3, nil)
-		film := func() File { return uploaded("\x00\x00\x00\x18ftypisom") }
-		picture := uploaded("\xff\xd8\xff\xe0")
+		film, picture := uploaded(filmHead), uploaded(pictureHead)
 		const filmTakes, pictureTakes = 6 * time.Second, 3 * time.Second
-		g.costs.observe(classOf(Request{File: film()}), cost{filmTakes, 1})
+		g.costs.observe(classOf(Request{File: film}), cost{filmTakes, 1})
 		g.costs.observe(classOf(Request{File: picture}), cost{pictureTakes, 1})
-		leave, err := g.enter(t.Context(), Request{File: film()})
+		leave, err := g.enter(t.Context(), Request{File: film})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -72,7 +71,7 @@ func TestGateTurnsAwayWhatHasWaitedInVain(t *testing.T) {
 		defer cancel()
 		told := make(chan error, 1)
 		go func() {
-			_, err := g.enter(soon, Request{File: film()}) // there is one place, and it needs two
+			_, err := g.enter(soon, Request{File: film}) // there is one place, and it needs two
 			told <- err
 		}()
 		synctest.Wait()

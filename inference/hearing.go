@@ -27,6 +27,9 @@ type heard struct {
 // listen is a preprocess.Listener.
 func (h *hearing) listen(ctx context.Context, from int, windows []preprocess.Window) {
 	all := make([]heard, len(windows))
+	for i := range all {
+		all[i].outputs = map[string]float64{}
+	}
 	err := guarded(func() error {
 		for _, c := range h.detector.judges[models.SpeechSynthesis] {
 			logits, err := h.run(ctx, c, windows)
@@ -34,7 +37,7 @@ func (h *hearing) listen(ctx context.Context, from int, windows []preprocess.Win
 				return err
 			}
 			for i, z := range logits {
-				all[i].add(c, z)
+				all[i].outputs[c.Name] = float64(z)
 			}
 		}
 		return nil
@@ -45,13 +48,6 @@ func (h *hearing) listen(ctx context.Context, from int, windows []preprocess.Win
 		w.err = err
 		h.heard[from+i] = w
 	}
-}
-
-func (w *heard) add(c models.Card, output float32) {
-	if w.outputs == nil {
-		w.outputs = map[string]float64{}
-	}
-	w.outputs[c.Name] = float64(output)
 }
 
 // run has a model judge windows, a row each.

@@ -79,13 +79,7 @@ func (d *Detector) judge(ctx context.Context, req Request, media *preprocess.Med
 	if err := g.Wait(); err != nil {
 		return nil, err
 	}
-	var out []finding
-	for _, f := range found {
-		if len(f.pieces) > 0 {
-			out = append(out, f)
-		}
-	}
-	return out, nil
+	return slices.DeleteFunc(found, func(f finding) bool { return len(f.pieces) == 0 }), nil
 }
 
 // judgeTask judges the pieces of one task with each of its models and pools

@@ -20,9 +20,7 @@ func TestRowsAreLeftToWhoIsSoonDone(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			a, b := newSimulated(2, time.Millisecond, 8*time.Millisecond), newSimulated(2, time.Millisecond, 8*time.Millisecond)
 			s := setup(t, DefaultSchedulerOptions(), a, b)
-			for n := range 2 {
-				s.Seed("m", n+1, time.Duration(1+8*(n+1))*time.Millisecond)
-			}
+			seed(s, a)
 			var wg sync.WaitGroup
 			start := time.Now()
 			wg.Go(func() { mustRun(t, s, numbers(1)) })

@@ -32,7 +32,6 @@ type call struct {
 type schedule struct {
 	executors int
 	sizes     []int
-	queueRows int
 	models    map[string][2]time.Duration // what a batch costs, and each of its rows
 	calls     []call
 }
@@ -44,7 +43,6 @@ func draw(t *rapid.T, accounts []string, troubled bool) schedule {
 	s := schedule{
 		executors: rapid.IntRange(1, 4).Draw(t, "executors"),
 		sizes:     rapid.SampledFrom([][]int{{1}, {1, 2, 4}, {1, 2, 3, 4, 6, 8}, {4, 8}}).Draw(t, "sizes"),
-		queueRows: rapid.IntRange(1, 60).Draw(t, "queue rows"),
 		models:    map[string][2]time.Duration{},
 	}
 	for _, m := range []string{"a", "b"} {
@@ -168,11 +166,6 @@ func (s schedule) play(t *testing.T, seen *watch) (out []outcome) {
 			if scheduler.rows > 0 && scheduler.idle > 0 {
 				seen.fail("%d rows wait beside %d idle executors", scheduler.rows, scheduler.idle)
 			}
-			for _, q := range scheduler.order {
-				if q.rows > max(s.queueRows, 12) {
-					seen.fail("%d rows wait, where %d may", q.rows, s.queueRows)
-				}
-			}
 			scheduler.mu.Unlock()
 		}
 		for range s.calls {
@@ -202,7 +195,7 @@ func (s schedule) start(t *testing.T, seen *watch) *Scheduler {
 		executors = append(executors, e)
 	}
 	opts := DefaultSchedulerOptions()
-	opts.QueueRows, opts.BackgroundDelay = s.queueRows, 50*time.Millisecond
+	opts.BackgroundDelay = 50 * time.Millisecond
 	scheduler, err := NewScheduler(opts, executors)
 	if err != nil {
 		t.Fatal(err)
@@ -238,10 +231,9 @@ func (c call) run(ctx context.Context, s *Scheduler, at time.Duration) outcome {
 	return outcome{c, at, time.Since(start), outputs, err}
 }
 
-// Whatever comes: no executor stands idle beside waiting rows, queues are bounded,
-// every call comes to its end, with its own rows or an error of its own, and what
-// is refused is refused at once with a wait, and no row is run twice, unless to find one
-// that is spoilt.
+// Whatever comes: no executor stands idle beside waiting rows, every call comes to its
+// end, with its own rows or an error of its own, and what is refused is refused at once
+// with a wait, and no row is run twice, unless to find one that is spoilt.
 func TestAnySchedule(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {

@@ -48,7 +48,7 @@ func (p panel) draw(all []scaled) *plot.Plot {
 				at = append(at, plotter.XY{X: s.load, Y: p.figure(s)})
 			}
 		}
-		curve := sheet.Line(at, []sheet.Colour{sheet.Grey, sheet.Green, sheet.Red, sheet.Blue}[i], vg.Points(1.8), nil)
+		curve := sheet.Line(at, []color.Color{sheet.Grey, sheet.Green, sheet.Red, sheet.Blue}[i], vg.Points(1.8), nil)
 		out.Add(curve)
 		out.Legend.Add(fmt.Sprintf("%d GPU", cards), curve)
 	}

@@ -3,7 +3,6 @@ package inference
 import (
 	"context"
 	"fmt"
-	"math"
 	"sync"
 	"time"
 
@@ -83,10 +82,10 @@ func NewScheduler(opts SchedulerOptions, executors []Executor) (*Scheduler, erro
 }
 
 // Run judges the rows of w and returns their outputs, in order. Rows are
-// admitted together or not at all: a SaturatedError says that the queue is full
-// or that the predicted wait passes the deadline of ctx. When ctx ends first,
-// rows that still wait are dropped unrun; Run returns only once no executor
-// calls Fill any more.
+// admitted together or not at all: a SaturatedError says that the predicted wait
+// passes the deadline of ctx. Without one, the caller bounds how many rows wait.
+// When ctx ends first, rows that still wait are dropped unrun; Run returns only
+// once no executor calls Fill any more.
 func (s *Scheduler) Run(ctx context.Context, w Work) ([]float32, error) {
 	if w.Rows == 0 {
 		return nil, nil
@@ -163,10 +162,7 @@ func (s *Scheduler) admit(t *ticket) error {
 	now := s.opts.Now()
 	t.entry = entry{
 		payer: payer{t.work.Account, t.work.Priority}, queue: q.index, ticket: t,
-		cost: max(q.table.perRow(), 1), rows: t.work.Rows, since: now, deadline: now.Add(math.MaxInt64 / 2),
-	}
-	if deadline, ok := t.ctx.Deadline(); ok {
-		t.entry.deadline = deadline
+		cost: max(q.table.perRow(), 1), rows: t.work.Rows, since: now, deadline: deadlineOf(t.ctx, now),
 	}
 	if err := s.refuse(q, t, now); err != nil {
 		return err

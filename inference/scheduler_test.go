@@ -75,6 +75,13 @@ func setup(t *testing.T, opts SchedulerOptions, runners ...*simulated) *Schedule
 	return s
 }
 
+// seed tells s what batches of r take.
+func seed(s *Scheduler, r *simulated) {
+	for _, n := range r.Sizes() {
+		s.Seed("m", n, r.fixed+time.Duration(n)*r.each)
+	}
+}
+
 // numbers is work whose logits are the given values.
 func numbers(values ...float32) Work {
 	return Work{Model: "m", Rows: len(values), Fill: func(i int, dst models.Row) { dst.F32[0] = values[i] }}
@@ -279,9 +286,7 @@ func TestCallerWhoLeavesCostsNothing(t *testing.T) {
 func TestRefusedAtAdmission(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		opts := DefaultSchedulerOptions()
-		opts.QueueRows = 10
-		s := setup(t, opts, newSimulated(1, time.Second, 0))
+		s := setup(t, DefaultSchedulerOptions(), newSimulated(1, time.Second, 0))
 		s.Seed("m", 1, time.Second)
 		var wg sync.WaitGroup
 		wg.Go(func() { mustRun(t, s, numbers(1, 2, 3, 4, 5, 6)) })
@@ -292,8 +297,8 @@ func TestRefusedAtAdmission(t *testing.T) {
 		if _, err := s.Run(ctx, numbers(9)); !errors.As(err, &saturated) || saturated.RetryAfter != (6+1)*time.Second {
 			t.Errorf("a deadline that cannot be met: got %v, want SaturatedError with a wait of 7s", err)
 		}
-		if _, err := s.Run(t.Context(), numbers(make([]float32, 8)...)); !errors.As(err, &saturated) || saturated.RetryAfter != (6+8)*time.Second {
-			t.Errorf("a full queue: got %v, want SaturatedError with a wait of 14s", err)
+		if _, err := s.Run(ctx, numbers(make([]float32, 8)...)); !errors.As(err, &saturated) || saturated.RetryAfter != (6+8)*time.Second {
+			t.Errorf("a larger one: got %v, want SaturatedError with a wait of 14s", err)
 		}
 		wg.Wait()
 	})

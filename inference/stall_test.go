@@ -15,8 +15,9 @@ import (
 func TestStoppedServiceDoesNotRefuseForGood(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := setup(t, DefaultSchedulerOptions(), newSimulated(8, 10*time.Millisecond, time.Millisecond))
-		seedAll(s, 8, 10*time.Millisecond, time.Millisecond)
+		r := newSimulated(8, 10*time.Millisecond, time.Millisecond)
+		s := setup(t, DefaultSchedulerOptions(), r)
+		seed(s, r)
 		s.Seed("m", 8, time.Hour)
 		var all sync.WaitGroup
 		for range 3 {

@@ -119,12 +119,8 @@ func (t *table) observe(n int, took time.Duration) {
 
 // up is the place of the smallest size that holds n rows, or of the largest.
 func (t *table) up(n int) int {
-	for i, size := range t.sizes {
-		if size >= n {
-			return i
-		}
-	}
-	return len(t.sizes) - 1
+	i, _ := slices.BinarySearch(t.sizes, n)
+	return min(i, len(t.sizes)-1)
 }
 
 // of is the time of a batch of n rows, 0 as long as nothing has been seen.

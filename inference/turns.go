@@ -2,6 +2,8 @@ package inference
 
 import (
 	"container/heap"
+	"context"
+	"math"
 	"time"
 )
 
@@ -27,6 +29,14 @@ type entry struct {
 	in       *lane   // nil when nothing waits any more
 	prev     *entry
 	next     *entry
+}
+
+// deadlineOf is that of ctx, or far away.
+func deadlineOf(ctx context.Context, now time.Time) time.Time {
+	if deadline, ok := ctx.Deadline(); ok {
+		return deadline
+	}
+	return now.Add(math.MaxInt64 / 2)
 }
 
 // turns decides whose turn it is. It is start-time fair queueing (Goyal et al.,

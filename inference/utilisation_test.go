@@ -49,13 +49,6 @@ func TestBatchesStaySmallWhereTheyGainLittle(t *testing.T) {
 	}
 }
 
-// seed tells s what batches of r take.
-func seed(s *Scheduler, r *simulated) {
-	for _, n := range r.Sizes() {
-		s.Seed("m", n, r.fixed+time.Duration(n)*r.each)
-	}
-}
-
 // Nobody gains from small batches of a request that waits alone.
 func TestRequestAloneTakesTheCheapestBatches(t *testing.T) {
 	t.Parallel()

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -46,11 +47,7 @@ func New(opts Options) (*Client, error) {
 	if opts.Key == "" {
 		return nil, errors.New("the API key must be set")
 	}
-	c := &Client{base: strings.TrimRight(opts.BaseURL, "/"), key: opts.Key, http: opts.HTTP}
-	if c.http == nil {
-		c.http = http.DefaultClient
-	}
-	return c, nil
+	return &Client{base: strings.TrimRight(opts.BaseURL, "/"), key: opts.Key, http: cmp.Or(opts.HTTP, http.DefaultClient)}, nil
 }
 
 // The states of a submitted detection.

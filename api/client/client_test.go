@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -87,7 +88,7 @@ func TestWait(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				client, script := newClient(t, c.answers...)
 				start := time.Now()
-				ctx, cancel := context.WithTimeout(t.Context(), max(c.deadline, time.Second)+time.Hour*time.Duration(boolInt(c.deadline == 0)))
+				ctx, cancel := context.WithTimeout(t.Context(), cmp.Or(c.deadline, time.Hour))
 				defer cancel()
 				d, err := client.Wait(ctx, "det_1")
 				checkWait(t, d, err, c.code)
@@ -102,13 +103,6 @@ func TestWait(t *testing.T) {
 			})
 		})
 	}
-}
-
-func boolInt(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 func checkWait(t *testing.T, d Detection, err error, code string) {

@@ -2,6 +2,7 @@ package client
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -81,10 +82,7 @@ func form(name string, opts DetectOptions, async bool) (head, tail []byte, conte
 			return nil, nil, "", err
 		}
 	}
-	if name == "" {
-		name = "upload"
-	}
-	if _, err := w.CreateFormFile("file", printable(name)); err != nil {
+	if _, err := w.CreateFormFile("file", printable(cmp.Or(name, "upload"))); err != nil {
 		return nil, nil, "", err
 	}
 	split := out.Len()

@@ -54,10 +54,8 @@ func (c *Client) Wait(ctx context.Context, id string) (Detection, error) {
 
 // sleep waits for d and up to a tenth more, so that clients spread out.
 func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d + rand.N(d/10+1)) //nolint:gosec // spreading needs no secrecy
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(d + rand.N(d/10+1)): //nolint:gosec // spreading needs no secrecy
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()

@@ -26,7 +26,7 @@ type step struct {
 func (c *cli) run(ctx context.Context, stdout, stderr io.Writer) error {
 	plans, err := c.plans()
 	if err != nil {
-		return err
+		return usageError{err}
 	}
 	files, err := gather(c.Files, stderr)
 	if err != nil {

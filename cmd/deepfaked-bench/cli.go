@@ -56,7 +56,7 @@ func (c *cli) plans() ([]load.Plan, error) {
 		Warmup: c.Warmup, Window: c.Window, Windows: c.Windows, SLO: c.SLO, Timeout: c.Timeout, Connections: c.Connections, Seed: c.Seed,
 	}
 	if c.Rate == 0 && len(c.Ramp) == 0 && c.Clients == 0 && c.Burst == 0 {
-		return nil, usageError{errors.New("one of --rate, --ramp, --clients and --burst must be given, and more than 0")}
+		return nil, errors.New("one of --rate, --ramp, --clients and --burst must be given, and more than 0")
 	}
 	if c.PID != 0 {
 		base.Meter = meter(c.PID)
@@ -67,7 +67,7 @@ func (c *cli) plans() ([]load.Plan, error) {
 	}
 	for _, rate := range c.Ramp {
 		if rate <= 0 {
-			return nil, usageError{errors.New("the rates of a ramp must be positive")}
+			return nil, errors.New("the rates of a ramp must be positive")
 		}
 		step := base
 		step.Rate = rate
@@ -75,11 +75,11 @@ func (c *cli) plans() ([]load.Plan, error) {
 	}
 	for _, p := range plans {
 		if err := p.Validate(); err != nil {
-			return nil, usageError{err}
+			return nil, err
 		}
 	}
 	if c.Limit != nil && *c.Limit <= 0 {
-		return nil, usageError{fmt.Errorf("the limit of %v must be positive", *c.Limit)}
+		return nil, fmt.Errorf("the limit of %v must be positive", *c.Limit)
 	}
 	return plans, nil
 }

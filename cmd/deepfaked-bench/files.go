@@ -24,6 +24,7 @@ type file struct {
 	name    string
 	kind    preprocess.Kind // empty: not recognised
 	content []byte
+	posted  payload // with --post
 }
 
 // Why files are left out, as it is said.
@@ -146,7 +147,7 @@ func read(path string, info fs.FileInfo, room *int64) (file, error) {
 		return file{}, fmt.Errorf("the files have more than %d MiB together", maxContent>>20)
 	}
 	content, err := os.ReadFile(path)
-	return file{filepath.Base(path), kindOf(path, content), content}, err
+	return file{name: filepath.Base(path), kind: kindOf(path, content), content: content}, err
 }
 
 // kindOf goes by the content, and where a container may hold one or the other, by

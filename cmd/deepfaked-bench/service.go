@@ -54,11 +54,15 @@ func (s *service) next() load.Call {
 // wait. A service that is busy or fails is measured all the same.
 func (s *service) probe(ctx context.Context) error {
 	_, err := s.client.Usage(ctx)
-	var refused *client.Error
-	if err == nil || errors.As(err, &refused) && (refused.Status == http.StatusTooManyRequests || refused.Status >= http.StatusInternalServerError) {
+	if refused, ok := errors.AsType[*client.Error](err); err == nil || ok && passes(refused.Status) {
 		return nil
 	}
 	return fmt.Errorf("the service can't be measured: %w", err)
+}
+
+// passes says that a status is that of a server which is busy or fails for now.
+func passes(status int) bool {
+	return status == http.StatusTooManyRequests || status >= http.StatusInternalServerError
 }
 
 // call notes what comes back on the way.
@@ -66,11 +70,9 @@ func (s *service) call(ctx context.Context, mode string, f file, do func(context
 	a := load.Answer{Mode: mode}
 	ok, err := do(context.WithValue(ctx, notes{}, &a.Statuses), f, &a)
 	a.OK = ok && err == nil
-	var refused *client.Error
-	switch {
-	case errors.As(err, &refused):
+	if refused, ok := errors.AsType[*client.Error](err); ok {
 		say(&a, refused)
-	case err != nil:
+	} else if err != nil {
 		a.Error = short(err)
 	}
 	return a
@@ -114,8 +116,7 @@ func (s *service) async(ctx context.Context, f file, a *load.Answer) (bool, erro
 			break
 		}
 		d, err = s.client.Result(ctx, id)
-		var refused *client.Error
-		if errors.As(err, &refused) && (refused.Status == http.StatusTooManyRequests || refused.Status >= http.StatusInternalServerError) {
+		if refused, ok := errors.AsType[*client.Error](err); ok && passes(refused.Status) {
 			say(a, refused)
 			d.Status, d.RetryAfter, err = client.Processing, refused.RetryAfter, nil
 		}
@@ -130,12 +131,10 @@ func pause(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		d = pollEvery
 	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-timer.C:
+	case <-time.After(d):
 		return nil
 	}
 }

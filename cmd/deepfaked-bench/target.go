@@ -34,7 +34,6 @@ type target struct {
 	http     *http.Client
 	url, key string
 	mix      *mix
-	encoded  map[*byte]payload // by the content's first byte
 }
 
 // payload is a request without its address.
@@ -49,18 +48,17 @@ func newTarget(c *cli, m *mix, transport *http.Transport) (*target, error) {
 	if err != nil || address.Scheme != "http" && address.Scheme != "https" || address.Host == "" || !strings.HasPrefix(c.Post, "/") {
 		return nil, fmt.Errorf("%s followed by %s is no address: one must begin with http:// or https:// and the other with /", c.URL, c.Post)
 	}
-	t := &target{&http.Client{Transport: transport, CheckRedirect: stay}, address.String(), c.Key, m, map[*byte]payload{}}
 	for _, g := range m.groups {
-		for _, f := range g.files {
+		for i, f := range g.files {
 			if len(f.content) == 0 {
 				return nil, fmt.Errorf("%s is empty", filename.Shown(f.name))
 			}
-			if t.encoded[&f.content[0]], err = encode(c.Form, f); err != nil {
+			if g.files[i].posted, err = encode(c.Form, f); err != nil {
 				return nil, err
 			}
 		}
 	}
-	return t, nil
+	return &target{&http.Client{Transport: transport, CheckRedirect: stay}, address.String(), c.Key, m}, nil
 }
 
 // stay answers redirects with what they are.
@@ -126,8 +124,7 @@ func (t *target) close() { t.http.CloseIdleConnections() }
 
 // next picks the next request.
 func (t *target) next() load.Call {
-	f := t.mix.pick()
-	p := t.encoded[&f.content[0]]
+	p := t.mix.pick().posted
 	return func(ctx context.Context) load.Answer {
 		a := load.Answer{Mode: modeSync}
 		status, message, err := t.send(ctx, p)
@@ -187,11 +184,11 @@ func messageOf(answer io.Reader) string {
 // probe posts a file, so that a wrong address is told before the long wait. A server
 // that is busy or fails is measured like any other.
 func (t *target) probe(ctx context.Context) error {
-	status, _, err := t.send(ctx, t.encoded[&t.mix.groups[0].files[0].content[0]])
+	status, _, err := t.send(ctx, t.mix.groups[0].files[0].posted)
 	switch {
 	case err != nil:
 		return fmt.Errorf("the server can't be measured: %w", err)
-	case status/100 == 3, status/100 == 4 && status != http.StatusTooManyRequests:
+	case status/100 != 2 && !passes(status):
 		return fmt.Errorf("the server can't be measured: it answers %d where 200 counts", status)
 	}
 	return nil

@@ -3,7 +3,6 @@ package account
 import (
 	"crypto/rand"
 	"strings"
-	"time"
 
 	"github.com/oklog/ulid/v2"
 )
@@ -19,14 +18,4 @@ func NewDetectionID() string { return DetectionPrefix + newULID() }
 
 func newULID() string {
 	return strings.ToLower(ulid.MustNew(ulid.Now(), rand.Reader).String())
-}
-
-// DetectionTime is when an id was made, to the millisecond; the zero time for what
-// is no id.
-func DetectionTime(id string) time.Time {
-	made, err := ulid.ParseStrict(strings.TrimPrefix(id, "det_"))
-	if err != nil {
-		return time.Time{}
-	}
-	return made.Timestamp()
 }

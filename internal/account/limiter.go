@@ -42,12 +42,6 @@ type Decision struct {
 	Reset     time.Duration // to the window's end, in (0, Window]
 }
 
-// ResetSeconds is Reset in whole seconds, rounded up: after waiting that long
-// the window is over. It is at least 1.
-func (d Decision) ResetSeconds() int {
-	return max(1, int((d.Reset+time.Second-1)/time.Second))
-}
-
 // Limiter counts requests by key in fixed windows. A key's window begins with
 // its first request and not with the minute of the clock: a client gets its
 // full allowance from whenever it starts, and clients don't all come back in

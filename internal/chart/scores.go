@@ -2,6 +2,7 @@ package chart
 
 import (
 	"fmt"
+	"image/color"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
@@ -24,7 +25,7 @@ func (s Subject) reliability() *plot.Plot {
 		points = append(points, plotter.XY{X: b.Predicted, Y: b.Fake})
 	}
 	curve := sheet.Line(points, sheet.Blue, vg.Points(1.2), nil)
-	tenths := &plotter.Scatter{XYs: points, GlyphStyle: draw.GlyphStyle{Color: sheet.Blue.NRGBA(), Radius: vg.Points(4), Shape: draw.CircleGlyph{}}}
+	tenths := &plotter.Scatter{XYs: points, GlyphStyle: draw.GlyphStyle{Color: sheet.Blue, Radius: vg.Points(4), Shape: draw.CircleGlyph{}}}
 	p.Add(sheet.Line(plotter.XYs{{X: 0, Y: 0}, {X: 1, Y: 1}}, sheet.Grey, vg.Points(.8), dashes[1]), curve, tenths)
 	p.Legend.Add(fmt.Sprintf("ECE %.3f", s.Chances.ECE()), curve, tenths)
 	sheet.Corner(p, true, true)
@@ -41,7 +42,7 @@ func (s Subject) histogram() *plot.Plot {
 	for _, class := range []struct {
 		name   string
 		scores []float64
-		colour sheet.Colour
+		colour color.NRGBA
 	}{{"genuine", s.Chances.Real, sheet.Blue}, {"fake", s.Chances.Fake, sheet.Red}} {
 		if len(class.scores) == 0 {
 			continue
@@ -62,11 +63,10 @@ func (s Subject) histogram() *plot.Plot {
 }
 
 // distribution is the share of the scores in each column.
-func distribution(scores []float64, colour sheet.Colour) *plotter.Histogram {
-	c := colour.NRGBA()
-	bars := &plotter.Histogram{Width: 1. / columns, LineStyle: draw.LineStyle{Color: c, Width: vg.Points(.8)}}
-	c.A = 90 // both classes are seen where they overlap
-	bars.FillColor = c
+func distribution(scores []float64, colour color.NRGBA) *plotter.Histogram {
+	bars := &plotter.Histogram{Width: 1. / columns, LineStyle: draw.LineStyle{Color: colour, Width: vg.Points(.8)}}
+	colour.A = 90 // both classes are seen where they overlap
+	bars.FillColor = colour
 	for i := range columns {
 		bars.Bins = append(bars.Bins, plotter.HistogramBin{Min: float64(i) / columns, Max: float64(i+1) / columns})
 	}

@@ -38,7 +38,7 @@ func unit(p *plot.Plot) {
 
 // dot is a point with a shape.
 func dot(x, y float64, shape draw.GlyphDrawer) *plotter.Scatter {
-	return &plotter.Scatter{XYs: plotter.XYs{{X: x, Y: y}}, GlyphStyle: draw.GlyphStyle{Color: sheet.Red.NRGBA(), Radius: vg.Points(4), Shape: shape}}
+	return &plotter.Scatter{XYs: plotter.XYs{{X: x, Y: y}}, GlyphStyle: draw.GlyphStyle{Color: sheet.Red, Radius: vg.Points(4), Shape: shape}}
 }
 
 func percent(share float64) string { return fmt.Sprintf("%.1f %%", 100*share) }

@@ -100,9 +100,8 @@ func (g *Gather[T]) join(s *seat[T]) *party[T] {
 	return g.next
 }
 
-// leave notes that nobody waits for s any more, and reports whether it is run all
-// the same. It is idempotent.
-func (g *Gather[T]) leave(p *party[T], s *seat[T]) (runs bool) {
+// leave notes that nobody waits for s any more. It is idempotent.
+func (g *Gather[T]) leave(p *party[T], s *seat[T]) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if !s.gone {
@@ -112,7 +111,6 @@ func (g *Gather[T]) leave(p *party[T], s *seat[T]) (runs bool) {
 	if p.left == 0 && p.cancel != nil {
 		p.cancel()
 	}
-	return s.runs
 }
 
 // lead runs p, unless another of them has, and passes the turn on.

@@ -6,31 +6,24 @@ import (
 	"time"
 )
 
-// Gaps gives the time from one arrival to the next. It is not safe for concurrent
-// use.
-type Gaps func() time.Duration
-
-// Constant arrives so many times a second, evenly, as wrk2 and vegeta do.
-func Constant(rate float64) Gaps {
-	gap := time.Duration(float64(time.Second) / rate)
-	return func() time.Duration { return gap }
-}
-
-// Poisson arrives so many times a second on average, like many people who know
-// nothing of each other: gaps are exponentially distributed. The same random
-// numbers give the same gaps.
-func Poisson(rate float64, r *rand.Rand) Gaps {
-	return func() time.Duration { return time.Duration(r.ExpFloat64() / rate * float64(time.Second)) }
+// gaps gives the time from one arrival of an open loop to the next: evenly, as wrk2 and
+// vegeta do, or exponentially distributed, like many people who know nothing of each
+// other. The same seed gives the same gaps. What it returns is not safe for concurrent use.
+func (p Plan) gaps() func() time.Duration {
+	if !p.Poisson {
+		gap := time.Duration(float64(time.Second) / p.Rate)
+		return func() time.Duration { return gap }
+	}
+	random := rand.New(rand.NewPCG(p.Seed, 0)) //nolint:gosec // a load that can be repeated needs no secrecy
+	return func() time.Duration { return time.Duration(random.ExpFloat64() / p.Rate * float64(time.Second)) }
 }
 
 // waitUntil waits for a moment. It returns false where ctx has ended before.
 func waitUntil(ctx context.Context, at time.Time) bool {
-	timer := time.NewTimer(time.Until(at))
-	defer timer.Stop()
 	select {
 	case <-ctx.Done():
 		return false
-	case <-timer.C:
+	case <-time.After(time.Until(at)):
 		return ctx.Err() == nil
 	}
 }

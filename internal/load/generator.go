@@ -22,7 +22,7 @@ type generator struct {
 // so that no wait is omitted because the target made the generator wait (Tene, How
 // NOT to Measure Latency, 2013). What was due and could not be sent at all is
 // recorded as unsent.
-func (g *generator) open(ctx, sending context.Context, gaps Gaps, connections int) {
+func (g *generator) open(ctx, sending context.Context, gaps func() time.Duration, connections int) {
 	free := make(chan struct{}, connections)
 	var calls sync.WaitGroup
 	defer calls.Wait()

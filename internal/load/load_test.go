@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"math"
-	"math/rand/v2"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -166,8 +165,8 @@ func TestNotSteadyAtFirst(t *testing.T) {
 
 func TestPoissonGaps(t *testing.T) {
 	t.Parallel()
-	gaps := Poisson(20, rand.New(rand.NewPCG(1, 2)))
-	again := Poisson(20, rand.New(rand.NewPCG(1, 2)))
+	p := Plan{Rate: 20, Poisson: true, Seed: 1}
+	gaps, again := p.gaps(), p.gaps()
 	const n = 200_000
 	sum, squares := 0., 0.
 	for range n {

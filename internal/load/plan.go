@@ -2,7 +2,6 @@ package load
 
 import (
 	"errors"
-	"math/rand/v2"
 	"time"
 )
 
@@ -67,11 +66,4 @@ func (p Plan) Longest() time.Duration {
 		return p.Warmup + 2*p.Timeout // the last request of the warm-up, and the burst
 	}
 	return p.Warmup + time.Duration(p.Windows)*p.Window + p.Timeout
-}
-
-func (p Plan) gaps() Gaps {
-	if p.Poisson {
-		return Poisson(p.Rate, rand.New(rand.NewPCG(p.Seed, 0))) //nolint:gosec // a load that can be repeated needs no secrecy
-	}
-	return Constant(p.Rate)
 }

@@ -1,7 +1,6 @@
 package load
 
 import (
-	"maps"
 	"math"
 	"slices"
 	"time"
@@ -33,11 +32,11 @@ func spread(windows []Window) (throughput, latency float64) {
 	medians := map[string][]float64{}
 	for _, w := range windows {
 		rates = append(rates, w.Throughput())
-		for _, mode := range w.Ended.Modes() {
-			medians[mode] = append(medians[mode], w.Ended.Latency(mode).Percentile(50).Seconds())
+		for mode, median := range w.Medians() {
+			medians[mode] = append(medians[mode], median.Seconds())
 		}
 	}
-	for values := range maps.Values(medians) {
+	for _, values := range medians {
 		if len(values) < len(windows) {
 			return deviation(rates), math.Inf(1)
 		}

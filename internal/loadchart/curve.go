@@ -2,6 +2,7 @@ package loadchart
 
 import (
 	"cmp"
+	"image/color"
 	"slices"
 	"time"
 
@@ -31,7 +32,7 @@ func Curve(path, title string, points []Point) error {
 	for _, q := range []struct {
 		name    string
 		percent float64
-		colour  sheet.Colour
+		colour  color.Color
 		shape   draw.GlyphDrawer
 	}{
 		{"p99", 99, sheet.Red, draw.PyramidGlyph{}}, {"p95", 95, sheet.Green, draw.BoxGlyph{}}, {"p50", 50, sheet.Blue, draw.CircleGlyph{}},
@@ -41,7 +42,7 @@ func Curve(path, title string, points []Point) error {
 			at = append(at, plotter.XY{X: point.Rate, Y: seconds(point.Latency.Percentile(q.percent))})
 		}
 		curve := sheet.Line(at, q.colour, vg.Points(1.8), nil)
-		marks := &plotter.Scatter{XYs: at, GlyphStyle: draw.GlyphStyle{Color: q.colour.NRGBA(), Radius: vg.Points(3), Shape: q.shape}}
+		marks := &plotter.Scatter{XYs: at, GlyphStyle: draw.GlyphStyle{Color: q.colour, Radius: vg.Points(3), Shape: q.shape}}
 		p.Add(curve, marks)
 		p.Legend.Add(q.name, curve, marks)
 	}

@@ -2,6 +2,7 @@ package loadchart
 
 import (
 	"fmt"
+	"image/color"
 
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
@@ -31,14 +32,14 @@ func Histogram(path, title string, d load.Distribution) error {
 	if err != nil {
 		return err
 	}
-	c := sheet.Blue.NRGBA()
+	c := sheet.Blue
 	fill.Width = 0
 	c.A = 90
 	fill.Color = c
 	p.Add(fill, sheet.Line(area, sheet.Blue, vg.Points(.8), nil))
 	for i, percent := range []float64{50, 99} {
 		at := d.Percentile(percent)
-		edge := sheet.Line(plotter.XYs{{X: seconds(at)}, {X: seconds(at), Y: top * 1.05}}, []sheet.Colour{sheet.Grey, sheet.Red}[i], vg.Points(1.2), nil)
+		edge := sheet.Line(plotter.XYs{{X: seconds(at)}, {X: seconds(at), Y: top * 1.05}}, []color.Color{sheet.Grey, sheet.Red}[i], vg.Points(1.2), nil)
 		p.Add(edge)
 		relation := ""
 		if !d.Known(percent) {

@@ -58,9 +58,7 @@ func TestByHand(t *testing.T) {
 func TestROCByHand(t *testing.T) {
 	t.Parallel()
 	s := measure.Scores{Real: []float64{.1, .4}, Fake: []float64{.35, .8}}
-	assert.Equal(t, []measure.Point{
-		{0, 0, math.Inf(1)}, {0, .5, .8}, {.5, .5, .4}, {.5, 1, .35}, {1, 1, .1},
-	}, s.ROC())
+	assert.Equal(t, []measure.Rates{{0, 0}, {0, .5}, {.5, .5}, {.5, 1}, {1, 1}}, s.ROC())
 	assert.Equal(t, []float64{.1, .4}, s.Real, "the scores are left as they are")
 }
 

@@ -20,12 +20,6 @@ func (s *Scores) Add(score float64, fake bool) {
 	}
 }
 
-// Point is what calling fake whatever reaches Threshold comes to.
-type Point struct {
-	FPR, TPR  float64 // shares of the genuine and of the fake files that are called fake
-	Threshold float64
-}
-
 // both says that there is something to tell apart.
 func (s Scores) both() bool { return len(s.Real) > 0 && len(s.Fake) > 0 }
 
@@ -62,13 +56,13 @@ func tied(all []scored) (groups [][]scored) {
 	return groups
 }
 
-// ROC has a point for each distinct score, from (0, 0), where nothing is called
-// fake, to (1, 1). It is nil without both classes.
-func (s Scores) ROC() []Point {
+// ROC has a point for each distinct score, what calling fake whatever reaches it comes
+// to, from (0, 0), where nothing is called fake, to (1, 1). It is nil without both classes.
+func (s Scores) ROC() []Rates {
 	if !s.both() {
 		return nil
 	}
-	curve, falsely, rightly := []Point{{Threshold: math.Inf(1)}}, 0, 0
+	curve, falsely, rightly := []Rates{{}}, 0, 0
 	for _, group := range tied(s.ordered()) {
 		for _, f := range group {
 			if f.fake {
@@ -77,9 +71,7 @@ func (s Scores) ROC() []Point {
 				falsely++
 			}
 		}
-		curve = append(curve, Point{
-			FPR: float64(falsely) / float64(len(s.Real)), TPR: float64(rightly) / float64(len(s.Fake)), Threshold: group[0].p,
-		})
+		curve = append(curve, Rates{FPR: float64(falsely) / float64(len(s.Real)), TPR: float64(rightly) / float64(len(s.Fake))})
 	}
 	return curve
 }
@@ -89,7 +81,7 @@ func (s Scores) ROC() []Point {
 // the ROC.
 func (s Scores) EER() float64 {
 	curve := s.ROC()
-	excess := func(p Point) float64 { return p.FPR - (1 - p.TPR) }
+	excess := func(p Rates) float64 { return p.FPR - (1 - p.TPR) }
 	for i, p := range curve {
 		if now := excess(p); now >= 0 {
 			before := curve[i-1] // the first point has none

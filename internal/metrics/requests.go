@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"cmp"
 	"net/http"
 	"slices"
 	"strconv"
@@ -25,9 +26,7 @@ func (m *Metrics) makeRequests() {
 
 // Answered implements api.Observer.
 func (m *Metrics) Answered(a api.Answer) {
-	if a.Route == "" {
-		a.Route = "none"
-	}
+	a.Route = cmp.Or(a.Route, "none")
 	if !slices.Contains(methods, a.Method) {
 		a.Method = "other"
 	}

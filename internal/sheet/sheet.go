@@ -20,23 +20,15 @@ const (
 	margin = 3 * vg.Millimeter
 )
 
-// Colour is one of the few that pictures have.
-type Colour int
-
-// People tell these apart who see no red or green (Okabe and Ito, Color universal
-// design, 2008).
-const (
-	Blue Colour = iota
-	Red
-	Green
-	Grey
-	faint
+// The colours of pictures. People tell them apart who see no red or green (Okabe and Ito,
+// Color universal design, 2008).
+var (
+	Blue  = color.NRGBA{0, 114, 178, 255}
+	Red   = color.NRGBA{213, 94, 0, 255}
+	Green = color.NRGBA{0, 158, 115, 255}
+	Grey  = color.NRGBA{120, 120, 120, 255}
+	faint = color.NRGBA{225, 225, 225, 255}
 )
-
-// NRGBA is the colour, opaque.
-func (c Colour) NRGBA() color.NRGBA {
-	return [...]color.NRGBA{{0, 114, 178, 255}, {213, 94, 0, 255}, {0, 158, 115, 255}, {120, 120, 120, 255}, {225, 225, 225, 255}}[c]
-}
 
 // New is an empty picture with a grid.
 func New(title, x, y string) *plot.Plot {
@@ -52,7 +44,7 @@ func New(title, x, y string) *plot.Plot {
 	p.X.Padding, p.Y.Padding = 0, 0
 	p.Legend.Padding, p.Legend.ThumbnailWidth = vg.Points(2), vg.Points(22)
 	grid := plotter.NewGrid()
-	grid.Vertical.Color, grid.Horizontal.Color = faint.NRGBA(), faint.NRGBA()
+	grid.Vertical.Color, grid.Horizontal.Color = faint, faint
 	p.Add(grid)
 	return p
 }
@@ -70,8 +62,8 @@ func Corner(p *plot.Plot, top, left bool) {
 }
 
 // Line is a stroke through points; without a dash it is solid.
-func Line(points plotter.XYs, c Colour, width vg.Length, dash []vg.Length) *plotter.Line {
-	return &plotter.Line{XYs: points, LineStyle: draw.LineStyle{Color: c.NRGBA(), Width: width, Dashes: dash}}
+func Line(points plotter.XYs, c color.Color, width vg.Length, dash []vg.Length) *plotter.Line {
+	return &plotter.Line{XYs: points, LineStyle: draw.LineStyle{Color: c, Width: width, Dashes: dash}}
 }
 
 // Write draws a picture into a PNG file, over what is there.

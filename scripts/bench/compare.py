@@ -19,7 +19,6 @@ from . import load, machine, media, paper
 from .peers import install, roster, speak
 from .service import Process, Service, end_on_signal, free_port, must_be_built
 
-OURS = "deepfaked"
 ASKED = ("--post", "/v1/detect")
 MODELS = install.REPOSITORY / "models" / "builtin"
 LOADS = (("half", 0.5), ("high", 0.8), ("twice", 2.0))  # and their share of the server's own capacity
@@ -169,11 +168,6 @@ def kept_up(told):
     return told | ({} if told["answers"] >= (1 - load.LOST) * sent(told) else {"p99": None})
 
 
-def clients(workload, given):
-    """Those of a closed loop."""
-    return given.clients * media.CLIENTS[workload] * machine.cores()
-
-
 def run(target, clients, files, seconds, same):
     """One workload on one server: its capacity, the same load as for the others, then shares of its own capacity."""
     out = {"capacity": figures(load.closed(target, clients, files, seconds))}
@@ -182,9 +176,10 @@ def run(target, clients, files, seconds, same):
         raise load.Failed("no request succeeded")
     out["same"] = kept_up(figures(load.opened(target, same, files, seconds)))
     for name, share in LOADS:
-        extra = {"warmup": load.DROWNED} if name == "twice" else {}
-        told = figures(load.opened(target, share * capacity, files, seconds + extra.get("warmup", 0), **extra))
-        out[name] = told if name == "twice" else kept_up(told)
+        if name == "twice":
+            out[name] = figures(load.opened(target, share * capacity, files, seconds + load.DROWNED, warmup=load.DROWNED))
+        else:
+            out[name] = kept_up(figures(load.opened(target, share * capacity, files, seconds)))
     return out
 
 
@@ -222,7 +217,7 @@ class Comparison:
             self.expected = expected(service, self.files)
             service.target.options = ASKED
             for w in self.workloads:
-                self.same[w] = load.SAME * load.closed(service.target, clients(w, self.given), media.arguments(w, self.media), self.settled)["throughput"]
+                self.same[w] = load.SAME * load.closed(service.target, media.clients(w, self.given.clients), media.arguments(w, self.media), self.settled)["throughput"]
         say("the same load for all:", ", ".join(f"{w} {rate:.1f}/s" for w, rate in self.same.items()))
 
     def start(self, p):
@@ -266,7 +261,7 @@ class Comparison:
             self.differences[p.name] = disagreement(self.expected, running.verdicts(self.files))
             if not measured:
                 return 0
-            return load.closed(running.target, clients("mix", self.given), media.arguments("mix", self.media), TRIAL)["throughput"]
+            return load.closed(running.target, media.clients("mix", self.given.clients), media.arguments("mix", self.media), TRIAL)["throughput"]
 
     def order(self, number):
         """Who comes when: forwards, backwards, from the middle."""
@@ -276,7 +271,7 @@ class Comparison:
 
     def round(self, number, seconds):
         for p in self.order(number):
-            name = p.name if p else OURS
+            name = p.name if p else paper.OURS
             say(f"round {number + 1} of {self.rounds}:", name)
             try:
                 with (self.start(p) if p else Service(provider=self.provider)) as running:
@@ -297,7 +292,7 @@ class Comparison:
 
     def _measure(self, name, workload, target, seconds):
         try:
-            told = run(target, clients(workload, self.given), media.arguments(workload, self.media), seconds, self.same[workload])
+            told = run(target, media.clients(workload, self.given.clients), media.arguments(workload, self.media), seconds, self.same[workload])
         except load.Failed as e:
             told = {"error": str(e)}
             say(f"{name}, {workload}: {e}")

@@ -4,6 +4,8 @@ import shutil
 import subprocess
 from pathlib import Path
 
+from . import machine
+
 SENTENCES = (
     "The weather in the valley will be calm tomorrow, with light wind from the west and a little rain towards the evening. "
     "Walkers may want to take an umbrella, and the ferry leaves half an hour earlier than usual.",
@@ -76,6 +78,11 @@ def arguments(workload, folder):
     """What deepfaked-bench is told of the files of a workload."""
     _, folders, weights = WORKLOADS[workload]
     return [*(["--mix", weights] if weights else []), *(str(Path(folder) / f) for f in folders)]
+
+
+def clients(workload, times):
+    """Those of a closed loop, or so many times as many."""
+    return times * CLIENTS[workload] * machine.cores()
 
 
 def files(folder):

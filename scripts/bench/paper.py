@@ -16,7 +16,7 @@ def told(c, facts, took):
     return {
         "facts": {**facts, "runtime": f"{c.settings['version']}, {WHERE[c.provider]}", "python": machine.said("/usr/bin/python3", "--version") or machine.said("python3", "--version"),
                   "node": machine.said("node", "--version")},
-        "service": {**c.settings, "flags": c.flags}, "seconds": statistics.mean(c.seconds), "minutes": took / 60, "rounds": c.rounds, "same": c.same, "slo": load.SLO, "drowned": load.DROWNED, "clients": {w: c.given.clients * media.CLIENTS[w] * machine.cores() for w in c.workloads},
+        "service": {**c.settings, "flags": c.flags}, "seconds": statistics.mean(c.seconds), "minutes": took / 60, "rounds": c.rounds, "same": c.same, "slo": load.SLO, "drowned": load.DROWNED, "clients": {w: media.clients(w, c.given.clients) for w in c.workloads},
         "peers": {p.name: {"version": p.version(), "settings": p.settings.format(batch=c.given.batch, queue=c.given.queue, ongoing=2 * c.given.batch), "layout": c.layouts.get(p.name) or c.default, "difference": c.differences.get(p.name)}
                   for p in roster.PEERS if p in c.peers or p.name in c.absent},
         "rows": c.rows, "absent": c.absent, "results": c.results,

@@ -39,19 +39,18 @@ def options():
 
 def measured(service, name, mode, files, seconds, times, plots):
     """The capacity, and the answers at shares of it."""
-    how = {"sync": ["--mode", "sync"], "async": ["--mode", "async"]}[mode]
-    more = {"timeout": load.TIMEOUT if mode == "sync" else load.PATIENCE}
+    timeout = load.TIMEOUT if mode == "sync" else load.PATIENCE
     # A job is asked for no sooner than after a second: there must have been answers.
     warmup = None if mode == "sync" else max(1.5, seconds / 4)
     seconds = seconds if mode == "sync" else max(seconds, 2 * warmup)
-    clients = round(times * media.CLIENTS[name] * machine.cores() * (1 if mode == "sync" else POLLING))
-    closed = load.closed(service.target, clients, files, seconds, *how, warmup=warmup, **more)
+    clients = round(media.clients(name, times) * (1 if mode == "sync" else POLLING))
+    closed = load.closed(service.target, clients, files, seconds, "--mode", mode, warmup=warmup, timeout=timeout)
     capacity = closed["throughput"]
     if capacity <= 0:
         raise load.Failed(f"no request of {name} succeeded, {MODES[mode]}")
     rates = ",".join(f"{capacity * s:.3f}" for s in SHARES)
     box = Path(tempfile.mkdtemp(dir=plots))
-    steps = load.measure(service.target, ["--ramp", rates, *load.room(max(SHARES) * capacity)], files, seconds, "--plots", box, *how, warmup=warmup, **more)
+    steps = load.measure(service.target, ["--ramp", rates, *load.room(max(SHARES) * capacity)], files, seconds, "--plots", box, "--mode", mode, warmup=warmup, timeout=timeout)
     if len(steps) < len(SHARES):  # it ends where the server no longer answers
         raise load.Failed(f"{name}, {MODES[mode]}: no measurement at {share(SHARES[len(steps)])} of the capacity, as the service stopped answering before")
     keep(box, plots, f"{name}-{mode}", mode, steps)
@@ -120,10 +119,7 @@ def shown(plot):
 
 def document(facts, settings, results, seconds, folder):
     rows = [row(name, mode, label, step) for name, mode, steps in results for label, step in steps]
-    plots = [
-        f"| {name} | {MODES[mode]} | " + " | ".join(shown(folder / f"{name}-{mode}-{what}.png") for what in ("latency", "histogram")) + " |"
-        for name, mode, _ in results
-    ]
+    plots = [(name, MODES[mode], *(shown(folder / f"{name}-{mode}-{what}.png") for what in ("latency", "histogram"))) for name, mode, _ in results]
     facts = {**facts, "runtime": f"{settings['version']}, provider {settings['provider']}, {settings['sessions']} sessions of {settings['intra_op_threads']} threads"}
     gpu = settings["provider"] != "cpu"
     return "\n".join([
@@ -140,7 +136,7 @@ def document(facts, settings, results, seconds, folder):
         *(f"- `{name}`: {media.WORKLOADS[name][0]}" for name in dict.fromkeys(name for name, _, _ in results)), "",
         table(HEAD, rows), "",
         "Latency against load, and its histogram at 80 % load:", "",
-        "| media | requests | latency | histogram |", "|---|---|---|---|", *plots, "",
+        table(("media", "requests", "latency", "histogram"), plots), "",
         *([noted(folder)] if gpu else ["## On a GPU", "", elsewhere(folder)]), "",
     ])
 

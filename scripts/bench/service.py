@@ -82,9 +82,9 @@ class Process:
                 continue
         self.running.wait()
 
-    def await_(self, ready, patience=PATIENCE):
+    def await_(self, ready):
         """Waits until ready() holds."""
-        end = time.monotonic() + patience
+        end = time.monotonic() + PATIENCE
         while not ready():
             if self.running.poll() is not None or time.monotonic() > end:
                 raise RuntimeError("the server did not become ready: " + self.words())
@@ -99,11 +99,11 @@ class Process:
 class Service(Process):
     """deepfaked with a data folder of its own, which goes with it."""
 
-    def __init__(self, *flags, provider="cpu"):
+    def __init__(self, provider):
         self.folder = tempfile.TemporaryDirectory(prefix="deepfaked-benchmark-")
         self.box = Path(self.folder.name)
         (self.box / "config.yaml").write_text(CONFIGURATION)
-        self.flags = ["--deadline", f"{SLO:g}s", "--provider", provider, *PRECISION[provider], *flags]
+        self.flags = ["--deadline", f"{SLO:g}s", "--provider", provider, *PRECISION[provider]]
         command = [PROGRAM, "serve", "--listen", "127.0.0.1:0", "--data", self.box / "data", "--config", self.box / "config.yaml",
                    "--log-level", "info", *self.flags]
         super().__init__(command, self.box / "log")
