@@ -7,8 +7,12 @@ import (
 	"deepfaked/inference/face"
 )
 
-// SchedulerOptions tunes a Scheduler.
+// SchedulerOptions bounds and tunes a Scheduler.
 type SchedulerOptions struct {
+	// QueueRows bounds the rows that wait for one model. A model's rows are of
+	// one size, so this bounds the bytes too. A single request that is larger is
+	// still admitted to an empty queue.
+	QueueRows int
 	// BackgroundDelay is for how long background rows wait while there are
 	// interactive ones. Then they take turns with them: nothing starves.
 	BackgroundDelay time.Duration
@@ -23,12 +27,14 @@ type SchedulerOptions struct {
 
 // DefaultSchedulerOptions hold for a server of any size.
 func DefaultSchedulerOptions() SchedulerOptions {
-	return SchedulerOptions{BackgroundDelay: 10 * time.Second, Now: time.Now}
+	return SchedulerOptions{QueueRows: 4096, BackgroundDelay: 10 * time.Second, Now: time.Now}
 }
 
 // Validate names the first field that makes no sense.
 func (o SchedulerOptions) Validate() error {
 	switch {
+	case o.QueueRows < 1:
+		return errors.New("scheduler: queue rows must be at least 1")
 	case o.BackgroundDelay < 0:
 		return errors.New("scheduler: background delay must not be negative")
 	case o.Now == nil:

@@ -5,7 +5,8 @@ import "time"
 // refuse says whether t would wait in vain. What finds enough executors idle is
 // never refused, so that a prediction that was too high is put right.
 func (s *Scheduler) refuse(q *queue, t *ticket, now time.Time) error {
-	if s.rows == 0 && s.idle >= min(t.work.Rows, len(s.ends)) {
+	full := q.rows > 0 && q.rows+t.work.Rows > s.opts.QueueRows
+	if !full && s.rows == 0 && s.idle >= min(t.work.Rows, len(s.ends)) {
 		return nil
 	}
 	wait := s.predict(q, t, now)
@@ -13,7 +14,7 @@ func (s *Scheduler) refuse(q *queue, t *ticket, now time.Time) error {
 	if late() && s.turns.others(t.entry.payer) {
 		wait = s.inTurn(q, t, now)
 	}
-	if late() {
+	if full || late() {
 		return &SaturatedError{RetryAfter: max(wait, time.Second)}
 	}
 	return nil

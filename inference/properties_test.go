@@ -32,6 +32,7 @@ type call struct {
 type schedule struct {
 	executors int
 	sizes     []int
+	queueRows int
 	models    map[string][2]time.Duration // what a batch costs, and each of its rows
 	calls     []call
 }
@@ -43,6 +44,7 @@ func draw(t *rapid.T, accounts []string, troubled bool) schedule {
 	s := schedule{
 		executors: rapid.IntRange(1, 4).Draw(t, "executors"),
 		sizes:     rapid.SampledFrom([][]int{{1}, {1, 2, 4}, {1, 2, 3, 4, 6, 8}, {4, 8}}).Draw(t, "sizes"),
+		queueRows: rapid.IntRange(1, 60).Draw(t, "queue rows"),
 		models:    map[string][2]time.Duration{},
 	}
 	for _, m := range []string{"a", "b"} {
@@ -166,6 +168,11 @@ func (s schedule) play(t *testing.T, seen *watch) (out []outcome) {
 			if scheduler.rows > 0 && scheduler.idle > 0 {
 				seen.fail("%d rows wait beside %d idle executors", scheduler.rows, scheduler.idle)
 			}
+			for _, q := range scheduler.order {
+				if q.rows > max(s.queueRows, 12) {
+					seen.fail("%d rows wait, where %d may", q.rows, s.queueRows)
+				}
+			}
 			scheduler.mu.Unlock()
 		}
 		for range s.calls {
@@ -195,7 +202,7 @@ func (s schedule) start(t *testing.T, seen *watch) *Scheduler {
 		executors = append(executors, e)
 	}
 	opts := DefaultSchedulerOptions()
-	opts.BackgroundDelay = 50 * time.Millisecond
+	opts.QueueRows, opts.BackgroundDelay = s.queueRows, 50*time.Millisecond
 	scheduler, err := NewScheduler(opts, executors)
 	if err != nil {
 		t.Fatal(err)
@@ -231,9 +238,10 @@ func (c call) run(ctx context.Context, s *Scheduler, at time.Duration) outcome {
 	return outcome{c, at, time.Since(start), outputs, err}
 }
 
-// Whatever comes: no executor stands idle beside waiting rows, every call comes to its
-// end, with its own rows or an error of its own, and what is refused is refused at once
-// with a wait, and no row is run twice, unless to find one that is spoilt.
+// Whatever comes: no executor stands idle beside waiting rows, queues are bounded,
+// every call comes to its end, with its own rows or an error of its own, and what
+// is refused is refused at once with a wait, and no row is run twice, unless to find one
+// that is spoilt.
 func TestAnySchedule(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {

@@ -82,10 +82,10 @@ func NewScheduler(opts SchedulerOptions, executors []Executor) (*Scheduler, erro
 }
 
 // Run judges the rows of w and returns their outputs, in order. Rows are
-// admitted together or not at all: a SaturatedError says that the predicted wait
-// passes the deadline of ctx. Without one, the caller bounds how many rows wait.
-// When ctx ends first, rows that still wait are dropped unrun; Run returns only
-// once no executor calls Fill any more.
+// admitted together or not at all: a SaturatedError says that the queue is full
+// or that the predicted wait passes the deadline of ctx. When ctx ends first,
+// rows that still wait are dropped unrun; Run returns only once no executor
+// calls Fill any more.
 func (s *Scheduler) Run(ctx context.Context, w Work) ([]float32, error) {
 	if w.Rows == 0 {
 		return nil, nil

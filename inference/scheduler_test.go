@@ -286,7 +286,9 @@ func TestCallerWhoLeavesCostsNothing(t *testing.T) {
 func TestRefusedAtAdmission(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := setup(t, DefaultSchedulerOptions(), newSimulated(1, time.Second, 0))
+		opts := DefaultSchedulerOptions()
+		opts.QueueRows = 10
+		s := setup(t, opts, newSimulated(1, time.Second, 0))
 		s.Seed("m", 1, time.Second)
 		var wg sync.WaitGroup
 		wg.Go(func() { mustRun(t, s, numbers(1, 2, 3, 4, 5, 6)) })
@@ -297,8 +299,8 @@ func TestRefusedAtAdmission(t *testing.T) {
 		if _, err := s.Run(ctx, numbers(9)); !errors.As(err, &saturated) || saturated.RetryAfter != (6+1)*time.Second {
 			t.Errorf("a deadline that cannot be met: got %v, want SaturatedError with a wait of 7s", err)
 		}
-		if _, err := s.Run(ctx, numbers(make([]float32, 8)...)); !errors.As(err, &saturated) || saturated.RetryAfter != (6+8)*time.Second {
-			t.Errorf("a larger one: got %v, want SaturatedError with a wait of 14s", err)
+		if _, err := s.Run(t.Context(), numbers(make([]float32, 8)...)); !errors.As(err, &saturated) || saturated.RetryAfter != (6+8)*time.Second {
+			t.Errorf("a full queue: got %v, want SaturatedError with a wait of 14s", err)
 		}
 		wg.Wait()
 	})

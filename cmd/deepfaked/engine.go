@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -179,10 +180,12 @@ func schedule(ctx context.Context, env *ort.Environment, chosen []choice, logger
 	return scheduler, nil
 }
 
-// queueing is how rows wait for the executors.
+// queueing is how rows wait for the executors. The gate bounds them by the files that it
+// lets in; whoever is in has been told so, and must not be sent away because the rows of
+// many films are waiting.
 func queueing(on ort.Provider, take care) inference.SchedulerOptions {
 	opts := inference.DefaultSchedulerOptions()
-	opts.LockThreads = on != ort.CPU
+	opts.LockThreads, opts.QueueRows = on != ort.CPU, math.MaxInt
 	if take.watch != nil {
 		opts.Observer = take.watch
 	}
