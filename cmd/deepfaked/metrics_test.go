@@ -61,7 +61,9 @@ func TestMetrics(t *testing.T) { //nolint:paralleltest // one ONNX Runtime in a 
 	key := newKey(t, s.data, "watched", "starter")
 	s.detect(t, key, somePicture(t)).judged(t)
 	s.detect(t, key, []byte("no picture")).want(t, 415, "unsupported_media_type") // takes no place
-	s.detect(t, key, []byte("\x89PNG\r\n\x1a\n")).want(t, 415, "unsupported_media_type")
+	s.detect(t, key, []byte("\x89PNG\r\n\x1a\n")).want(t, 415, "unsupported_media_type") // nor does this
+	cut := somePicture(t)
+	s.detect(t, key, cut[:len(cut)/2]).want(t, 415, "unsupported_media_type") // which only decoding tells
 	s.get(t, "", "/v1/usage").want(t, 401, "unauthorized")
 	s.get(t, "", "/secret/path").want(t, 404, "not_found")
 	done := s.begin(t.Context(), t, key, longFilm(t))
@@ -81,18 +83,18 @@ func TestMetrics(t *testing.T) { //nolint:paralleltest // one ONNX Runtime in a 
 		`deepfaked_http_requests_total{method="POST",route="/v1/detect",status="200"}`:               2,
 		`deepfaked_http_requests_total{method="POST",route="/v1/detect",status="202"}`:               1,
 		`deepfaked_http_requests_total{method="POST",route="/v1/detect",status="402"}`:               1,
-		`deepfaked_http_requests_total{method="POST",route="/v1/detect",status="415"}`:               2,
+		`deepfaked_http_requests_total{method="POST",route="/v1/detect",status="415"}`:               3,
 		`deepfaked_http_requests_total{method="GET",route="none",status="404"}`:                      1,
 		`deepfaked_http_request_duration_seconds_count{method="GET",route="/v1/usage",status="401"}`: 1,
 		`deepfaked_rejections_total{reason="unauthorized"}`:                                          1,
 		`deepfaked_rejections_total{reason="quota_exceeded"}`:                                        1,
-		`deepfaked_rejections_total{reason="unsupported_media_type"}`:                                2,
+		`deepfaked_rejections_total{reason="unsupported_media_type"}`:                                3,
 		`deepfaked_rejections_total{reason="rate_limited"}`:                                          0,
 		`deepfaked_quota_events_total{event="counted"}`:                                              3,
 		`deepfaked_quota_events_total{event="released"}`:                                             1,
 		`deepfaked_quota_events_total{event="exhausted"}`:                                            1,
 		`deepfaked_decoder_children_lost_total{reason="killed"}`:                                     1,
-		`deepfaked_stage_duration_seconds_count{stage="decode"}`:                                     4, // the film twice
+		`deepfaked_stage_duration_seconds_count{stage="decode"}`:                                     5, // the film twice
 		`deepfaked_redis_away{counts="account"}`:                                                     1,
 		`deepfaked_jobs_waiting`:                                                                     0,
 		`deepfaked_rows_waiting`:                                                                     0,
