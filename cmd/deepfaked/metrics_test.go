@@ -60,7 +60,7 @@ func TestMetrics(t *testing.T) { //nolint:paralleltest // one ONNX Runtime in a 
 
 	key := newKey(t, s.data, "watched", "starter")
 	s.detect(t, key, somePicture(t)).judged(t)
-	s.detect(t, key, []byte("no picture")).want(t, 415, "unsupported_media_type") // takes no place
+	s.detect(t, key, []byte("no picture")).want(t, 415, "unsupported_media_type")        // takes no place
 	s.detect(t, key, []byte("\x89PNG\r\n\x1a\n")).want(t, 415, "unsupported_media_type") // nor does this
 	cut := somePicture(t)
 	s.detect(t, key, cut[:len(cut)/2]).want(t, 415, "unsupported_media_type") // which only decoding tells
