@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -101,9 +102,16 @@ func (p puller) pull(ctx context.Context, c *modelsPull, to streams) error {
 		return err
 	}
 	// Not before: a question that nobody wants to answer must end with the program.
-	ctx, stop := signal.NotifyContext(ctx, interrupts()...)
+	signals := interrupts()
+	ctx, stop := signal.NotifyContext(ctx, signals...)
 	defer stop()
 	defer context.AfterFunc(ctx, stop)() // a second signal ends the process at once
+	if slices.Contains(signals, os.Signal(syscall.SIGHUP)) {
+		// But for this one: the shell of a terminal that is closed sends it, and the system again when the shell ends.
+		hung := make(chan os.Signal, 1)
+		signal.Notify(hung, syscall.SIGHUP)
+		defer signal.Stop(hung)
+	}
 	err = p.bring(ctx, cfg, entry, c, to)
 	if err != nil && ctx.Err() != nil {
 		return errInterrupted

@@ -121,10 +121,14 @@ func TestPullEndsWithItsTerminal(t *testing.T) { //nolint:paralleltest // signal
 		<-hung
 		select {
 		case <-ctx.Done():
-			return ctx.Err()
 		case <-time.After(10 * time.Second):
 			return errors.New("it went on")
 		}
+		signal.Stop(hung) // from here on a failure ends the tests
+		<-time.After(50 * time.Millisecond)
+		assert.NoError(t, unix.Kill(os.Getpid(), unix.SIGHUP)) // of the system, after that of the shell
+		<-time.After(50 * time.Millisecond)
+		return ctx.Err()
 	}
 	_, err := m.buy(t)
 	require.ErrorIs(t, err, errInterrupted)

@@ -16,7 +16,8 @@ const FileName = "deepfaked.db"
 
 // prepare makes the folder (0700) and the database file (0600), shows that
 // both can be written to, and returns the absolute path of the file. SQLite
-// gives its log and its shared memory the permissions of the database file.
+// gives its log and its shared memory the permissions of the database file. A file
+// is not made beside the log of another, which SQLite would throw away.
 func prepare(data string) (string, error) {
 	dir, err := makeFolder(data)
 	if err != nil {
@@ -30,11 +31,27 @@ func prepare(data string) (string, error) {
 		return "", explain(dir, err)
 	}
 	path := filepath.Join(dir, FileName)
+	if err := bereft(path); err != nil {
+		return "", err
+	}
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return "", explain(dir, err)
 	}
 	return path, errors.Join(file.Chmod(0o600), file.Close())
+}
+
+// bereft says that the database is not at its path although its log is: it was moved or deleted,
+// perhaps under a service that runs, and has entries that are nowhere else.
+func bereft(path string) error {
+	missing := func(name string) bool {
+		_, err := os.Lstat(name)
+		return errors.Is(err, fs.ErrNotExist)
+	}
+	if !missing(path) || missing(path+"-wal") {
+		return nil
+	}
+	return fmt.Errorf("the database %s is gone, and its log %s-wal is not: move the database back, or the log away to begin anew", path, path)
 }
 
 // makeFolder makes the folder when it is absent and returns its absolute path.

@@ -56,6 +56,12 @@ func TestAstray(t *testing.T) {
 	require.Error(t, another.Write(t.Context(), func(*Tx) error { return nil }))
 	require.NoError(t, another.Close())
 	require.NoFileExists(t, path)
+	// Nor does another command, such as keys create: the log that it threw away was the only place of
+	// what had been written, and the service said that all was well once the file was back.
+	_, err = Open(t.Context(), dir, DefaultOptions())
+	require.ErrorContains(t, err, "move the database back")
+	require.NoFileExists(t, path)
+	require.FileExists(t, path+"-wal")
 	require.NoError(t, os.WriteFile(path, nil, 0o600))
 	require.ErrorContains(t, s.Astray(), path+" is another file")
 	require.NoError(t, os.Rename(elsewhere, path))

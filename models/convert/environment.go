@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"time"
 )
 
@@ -57,10 +58,13 @@ const abandoned = 24 * time.Hour
 // sweep removes what was left behind by a process that was killed. What can't be removed
 // is in nobody's way.
 func (o Options) sweep() {
-	left, _ := filepath.Glob(filepath.Join(o.Cache, making+"*"))
-	for _, work := range left {
-		if info, err := os.Stat(work); err == nil && time.Since(info.ModTime()) > abandoned {
-			_ = os.RemoveAll(work)
+	left, _ := os.ReadDir(o.Cache)
+	for _, e := range left {
+		if !strings.HasPrefix(e.Name(), making) {
+			continue
+		}
+		if info, err := e.Info(); err == nil && time.Since(info.ModTime()) > abandoned {
+			_ = os.RemoveAll(filepath.Join(o.Cache, e.Name()))
 		}
 	}
 }
