@@ -153,7 +153,8 @@ def resaved(image):
 
 def still(item):
     """The decoded pixels of a picture file, or None for what cannot be read or has a palette."""
-    ImageFile.LOAD_TRUNCATED_IMAGES = True  # of the whole process: not upon import, where others look for damage
+    before = ImageFile.LOAD_TRUNCATED_IMAGES  # of the whole process, in which others look for damage
+    ImageFile.LOAD_TRUNCATED_IMAGES = True
     try:
         image = Image.open(item.path)
         if image.format == "GIF":
@@ -164,6 +165,8 @@ def still(item):
         return rgb(image)
     except (OSError, ValueError, SyntaxError):
         return None
+    finally:
+        ImageFile.LOAD_TRUNCATED_IMAGES = before
 
 
 def frames(path, count):
