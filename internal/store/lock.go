@@ -3,10 +3,9 @@ package store
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
-	"sync"
-	"syscall"
+
+	"deepfaked/internal/filelock"
 )
 
 // lockName is the file in the data folder that a serving process holds.
@@ -26,19 +25,12 @@ func Claim(data string) (release func() error, err error) {
 	if err != nil {
 		return nil, err
 	}
-	path := filepath.Join(dir, lockName)
-	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
-	if err != nil {
+	release, err = filelock.Take(filepath.Join(dir, lockName))
+	switch {
+	case errors.Is(err, filelock.ErrHeld):
+		return nil, fmt.Errorf("%w %s: stop it, or name another folder with --data", ErrClaimed, data)
+	case err != nil:
 		return nil, explain(dir, err)
 	}
-	// The file stays: removing it would let two processes lock two files of
-	// the same name.
-	err = syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-	if errors.Is(err, syscall.EWOULDBLOCK) {
-		return nil, errors.Join(fmt.Errorf("%w %s: stop it, or name another folder with --data", ErrClaimed, data), file.Close())
-	}
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("lock %s: %w", path, err), file.Close())
-	}
-	return sync.OnceValue(file.Close), nil
+	return release, nil
 }
