@@ -54,14 +54,14 @@ func (s *service) next() load.Call {
 // wait. A service that is busy or fails is measured all the same.
 func (s *service) probe(ctx context.Context) error {
 	_, err := s.client.Usage(ctx)
-	if refused, ok := errors.AsType[*client.Error](err); err == nil || ok && passes(refused.Status) {
+	if refused, ok := errors.AsType[*client.Error](err); err == nil || ok && temporary(refused.Status) {
 		return nil
 	}
 	return fmt.Errorf("the service can't be measured: %w", err)
 }
 
-// passes says that a status is that of a server which is busy or fails for now.
-func passes(status int) bool {
+// temporary says that a server with this status is busy, or fails for the time being.
+func temporary(status int) bool {
 	return status == http.StatusTooManyRequests || status >= http.StatusInternalServerError
 }
 
@@ -116,7 +116,7 @@ func (s *service) async(ctx context.Context, f file, a *load.Answer) (bool, erro
 			break
 		}
 		d, err = s.client.Result(ctx, id)
-		if refused, ok := errors.AsType[*client.Error](err); ok && passes(refused.Status) {
+		if refused, ok := errors.AsType[*client.Error](err); ok && temporary(refused.Status) {
 			say(a, refused)
 			d.Status, d.RetryAfter, err = client.Processing, refused.RetryAfter, nil
 		}

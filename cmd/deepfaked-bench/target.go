@@ -188,7 +188,7 @@ func (t *target) probe(ctx context.Context) error {
 	switch {
 	case err != nil:
 		return fmt.Errorf("the server can't be measured: %w", err)
-	case status/100 != 2 && !passes(status):
+	case status/100 != 2 && !temporary(status):
 		return fmt.Errorf("the server can't be measured: it answers %d where 200 counts", status)
 	}
 	return nil
