@@ -10,15 +10,23 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// keeping is a spool that keeps uploads, and the folder of those.
+func keeping(t *testing.T) (s *Spool, kept string) {
+	t.Helper()
+	dir := t.TempDir()
+	kept = filepath.Join(dir, "uploads")
+	s, err := New(Options{Dir: filepath.Join(dir, "spool"), Kept: kept, Keep: true, Names: "det_"})
+	must(t, err)
+	return s, kept
+}
+
 // While the folder of kept uploads was gone, as with its disk, the analysis was said to
 // have failed, which cost each job that waited all its attempts within seconds. The
 // folder is away like that of parked files; only a disk without room is full.
 func TestKeptFolderIsAway(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	kept, elsewhere := filepath.Join(dir, "uploads"), filepath.Join(dir, "elsewhere")
-	s, err := New(Options{Dir: filepath.Join(dir, "spool"), Kept: kept, Keep: true, Names: "det_"})
-	must(t, err)
+	s, kept := keeping(t)
+	elsewhere := kept + "-elsewhere"
 	f, err := s.Create()
 	must(t, err)
 	defer f.Close()
@@ -47,10 +55,8 @@ func TestKeptFolderIsAway(t *testing.T) {
 // among them whose time was over.
 func TestPurgeGoesOn(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	kept, free := filepath.Join(dir, "uploads"), filepath.Join(dir, "free")
-	s, err := New(Options{Dir: filepath.Join(dir, "spool"), Kept: kept, Keep: true, Names: "det_"})
-	must(t, err)
+	s, kept := keeping(t)
+	free := kept + "-free"
 	for _, name := range []string{"det_1", "det_2", "det_3"} {
 		must(t, os.WriteFile(filepath.Join(kept, name), nil, 0o600))
 	}
