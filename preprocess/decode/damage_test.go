@@ -13,6 +13,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"gocv.io/x/gocv"
@@ -159,6 +160,33 @@ func TestJPEGFilledUpBehindOddities(t *testing.T) {
 			t.Errorf("%s: no error", name)
 		}
 	}
+}
+
+// TestJPEGsFilledUpAtOnce: TurboJPEG keeps its warnings for the thread, and Go had moved to
+// another one before it asked for them. Of files decoded at the same time, one that was filled
+// up was looked at for what had been warned of in another, and judged.
+func TestJPEGsFilledUpAtOnce(t *testing.T) {
+	t.Parallel()
+	data := byOpenCV(t, noisePicture(), false, gocv.JPEGFileExt)
+	zeros := slices.Concat(data[:len(data)/4], make([]byte, len(data)*3/4-2), []byte{0xff, 0xd9})
+	var decoding sync.WaitGroup
+	for range 8 {
+		decoding.Go(func() {
+			for range 25 {
+				for name, test := range map[string]struct {
+					data  []byte
+					whole bool
+				}{"stray bytes": {withStrayBytes(data), true}, "zeros up to the end": {zeros, false}} {
+					_, _, err := decodeTest(t, test.data, preprocess.JPEG, preprocess.DefaultLimits())
+					if test.whole != (err == nil) {
+						t.Errorf("%s: %v", name, err)
+						return
+					}
+				}
+			}
+		})
+	}
+	decoding.Wait()
 }
 
 // TestOddJPEG: what the library warns of is looked at once more, which must not cost a

@@ -11,6 +11,7 @@ import "C"
 import (
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 	"unsafe"
 
@@ -44,6 +45,9 @@ func decompress(data []byte, info jfif.Info, order C.int, pix []byte) error {
 		return errors.New("start TurboJPEG: out of memory")
 	}
 	defer C.tjDestroy(handle)
+	// TurboJPEG keeps what it warns of for the thread, not in the handle.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
 	failed := C.tjDecompress2(handle, (*C.uchar)(unsafe.Pointer(&data[0])), C.ulong(len(data)),
 		(*C.uchar)(unsafe.Pointer(&pix[0])), C.int(info.Width), C.int(width), C.int(info.Height), order, C.TJFLAG_LIMITSCANS)
 	if failed == 0 {
