@@ -32,7 +32,7 @@ func TestNamesOfAnyBytes(t *testing.T) {
 		write(french+"/"+name, f.Data)
 	}
 	write(french+".txt", nil)
-	found, err := LoadDir(dir)
+	found, err := scanned(dir)
 	if err != nil || joinNames(found) != "first second" {
 		t.Errorf("loaded %q, %v", joinNames(found), err)
 	}

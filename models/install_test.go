@@ -35,7 +35,7 @@ func TestInstallWritesTheModelAndItsLicence(t *testing.T) {
 	if len(names) != 3 || names[0] != "LICENSE" || names[1] != CardFile || names[2] != "model.onnx" {
 		t.Errorf("installed %q", names)
 	}
-	found, err := LoadDir(dir)
+	found, err := scanned(dir)
 	if err != nil || joinNames(found) != "first" {
 		t.Errorf("loaded %q, %v", joinNames(found), err)
 	}
@@ -146,7 +146,7 @@ func checkTerms(t *testing.T, dir, want string) {
 func TestWhatIsBeingInstalledIsNotRead(t *testing.T) {
 	t.Parallel()
 	dir := writeTree(t, tree(map[string]fstest.MapFS{"first": folder(t, "first"), ".installing-1": folder(t, "half")}))
-	found, err := LoadDir(dir)
+	found, err := scanned(dir)
 	if err != nil || joinNames(found) != "first" {
 		t.Errorf("loaded %q, %v", joinNames(found), err)
 	}

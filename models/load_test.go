@@ -97,7 +97,7 @@ func TestLoadRefusesAFolderAsWeights(t *testing.T) {
 	}
 }
 
-func TestLoadDirTakesOneModelOrMany(t *testing.T) {
+func TestScanTakesOneModelOrMany(t *testing.T) {
 	t.Parallel()
 	one := writeTree(t, folder(t, "only"))
 	many := writeTree(t, tree(map[string]fstest.MapFS{
@@ -108,7 +108,7 @@ func TestLoadDirTakesOneModelOrMany(t *testing.T) {
 		dir  string
 		want string
 	}{"one": {one, "only"}, "many": {many, "first second"}} {
-		found, err := LoadDir(tc.dir)
+		found, err := scanned(tc.dir)
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
@@ -116,6 +116,15 @@ func TestLoadDirTakesOneModelOrMany(t *testing.T) {
 			t.Errorf("%s: loaded %q, want %q", name, got, tc.want)
 		}
 	}
+}
+
+// scanned are the models of a folder that holds no others.
+func scanned(dir string) ([]*Model, error) {
+	found, err := Scan(dir)
+	if err != nil {
+		return nil, err
+	}
+	return sound(found)
 }
 
 func joinNames(found []*Model) string {
@@ -126,31 +135,31 @@ func joinNames(found []*Model) string {
 	return strings.Join(names, " ")
 }
 
-func TestLoadDirRefusesTwoOfAName(t *testing.T) {
+func TestScanRefusesTwoOfAName(t *testing.T) {
 	t.Parallel()
 	dir := writeTree(t, tree(map[string]fstest.MapFS{"a": folder(t, "same"), "b": folder(t, "same")}))
-	if found, err := LoadDir(dir); err == nil {
+	if found, err := scanned(dir); err == nil {
 		t.Errorf("loaded %s", joinNames(found))
 	}
 }
 
-func TestLoadDirSaysThatThereIsNone(t *testing.T) {
+func TestScanSaysThatThereIsNone(t *testing.T) {
 	t.Parallel()
-	if _, err := LoadDir(t.TempDir()); !errors.Is(err, ErrNoModel) {
-		t.Errorf("an empty folder gave %v, want ErrNoModel", err)
+	if found, err := Scan(t.TempDir()); len(found) != 0 || err != nil {
+		t.Errorf("an empty folder gave %v and %v, want nothing", found, err)
 	}
 	missing := filepath.Join(t.TempDir(), "absent")
-	if _, err := LoadDir(missing); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := Scan(missing); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("an absent folder gave %v, want fs.ErrNotExist", err)
 	}
 }
 
-func TestLoadDirFailsOnOneBadCard(t *testing.T) {
+func TestScanFailsOnOneBadCard(t *testing.T) {
 	t.Parallel()
 	bad := folder(t, "second")
 	bad[CardFile].Data = []byte(`{"schema":9}`)
 	dir := writeTree(t, tree(map[string]fstest.MapFS{"a": folder(t, "first"), "b": bad}))
-	_, err := LoadDir(dir)
+	_, err := scanned(dir)
 	checkField(t, err, "schema")
 }
 

@@ -46,19 +46,6 @@ func Scan(dir string) ([]Found, error) {
 	return found, nil
 }
 
-// LoadDir reads the models that Scan finds, and fails where one of them can't
-// be read. The error wraps ErrNoModel when there is none.
-func LoadDir(dir string) ([]*Model, error) {
-	found, err := Scan(dir)
-	if err != nil {
-		return nil, err
-	}
-	if len(found) == 0 {
-		return nil, fmt.Errorf("models folder %s: %w", dir, ErrNoModel)
-	}
-	return sound(found)
-}
-
 // sound returns the models, or the first error.
 func sound(found []Found) ([]*Model, error) {
 	var all []*Model

@@ -112,7 +112,7 @@ func TestVariantsAreInstalled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	found, err := LoadDir(target)
+	found, err := scanned(target)
 	if err != nil || found[0].In(Int8) == nil {
 		t.Errorf("%v, %v", found, err)
 	}

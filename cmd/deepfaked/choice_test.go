@@ -38,9 +38,7 @@ var noGraph = []byte("no graph at all")
 // itself if it can be run; and edited.
 func small(t *testing.T, env *ort.Environment, int8 []byte, edit func(*models.Card)) *models.Model {
 	t.Helper()
-	builtin, err := models.LoadDir(filepath.Join("..", "..", "models", "builtin", "image"))
-	require.NoError(t, err)
-	card, full := builtin[0].Card, graph(t, "bytes")
+	card, full := builtinCard(t, "image"), graph(t, "bytes")
 	card.Name, card.File, card.SHA256 = "small", "model.onnx", checksum(full)
 	card.Input = models.Tensor{Name: "x", Type: "uint8", Shape: []int64{-1, 4, 4, 3}}
 	card.Output = models.Tensor{Name: "y", Type: "float32", Shape: []int64{-1, 1}}
@@ -57,9 +55,9 @@ func small(t *testing.T, env *ort.Environment, int8 []byte, edit func(*models.Ca
 	dir := filepath.Join(t.TempDir(), "model")
 	require.NoError(t, errors.Join(os.Mkdir(dir, 0o750), os.WriteFile(filepath.Join(dir, models.CardFile), text, 0o600),
 		os.WriteFile(filepath.Join(dir, "model.onnx"), full, 0o600), os.WriteFile(filepath.Join(dir, variantFile), int8, 0o600)))
-	loaded, err := models.LoadDir(dir)
-	require.NoError(t, err)
-	return loaded[0]
+	loaded, err := models.Scan(dir)
+	require.NoError(t, errors.Join(err, loaded[0].Err))
+	return loaded[0].Model
 }
 
 func checksum(data []byte) string {

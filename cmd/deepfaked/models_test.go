@@ -160,11 +160,11 @@ func lyingModel(t *testing.T, name string, change func(*models.Card)) string {
 }
 
 func writeLie(dir, name string, change func(*models.Card)) error {
-	builtin, err := models.LoadDir(filepath.Join("..", "..", "models", "builtin", "speech"))
+	builtin, err := models.Scan(filepath.Join("..", "..", "models", "builtin", "speech"))
 	if err != nil {
 		return err
 	}
-	card := builtin[0].Card
+	card := builtin[0].Model.Card
 	card.Training.Sources = slices.Clone(card.Training.Sources)
 	card.Name, card.File = name, "model.onnx"
 	change(&card)
@@ -173,5 +173,5 @@ func writeLie(dir, name string, change func(*models.Card)) error {
 		return err
 	}
 	return errors.Join(os.Mkdir(dir, 0o750), os.WriteFile(filepath.Join(dir, models.CardFile), text, 0o600),
-		os.WriteFile(filepath.Join(dir, "model.onnx"), builtin[0].ONNX, 0o600))
+		os.WriteFile(filepath.Join(dir, "model.onnx"), builtin[0].Model.ONNX, 0o600))
 }

@@ -54,9 +54,9 @@ func finderCard(t testing.TB) models.Card {
 
 func builtinCard(t testing.TB, folder string) models.Card {
 	t.Helper()
-	all, err := models.LoadDir(filepath.Join("..", "..", "models", "builtin", folder))
+	all, err := models.Scan(filepath.Join("..", "..", "models", "builtin", folder))
 	require.NoError(t, err)
-	return all[0].Card
+	return all[0].Model.Card
 }
 
 // modelFolder is a folder of models, each of a card and a graph of the test data.

@@ -12,18 +12,13 @@ import (
 	"deepfaked/preprocess"
 )
 
-// Source is the file to decode. It may have no name: a library that wants one
-// opens Path.
+// Source is the file to decode. It may have no name.
 type Source struct {
 	File   *os.File // read-only, at offset 0
 	Size   int64    // bytes
 	Format preprocess.Format
 	Limits preprocess.Limits
 }
-
-// Path names the open file for libraries that take names only. It is valid
-// while File is open, in this process only.
-func (s Source) Path() string { return fmt.Sprintf("/proc/self/fd/%d", s.File.Fd()) }
 
 // Found is what a decoder found out about the whole file; the pixels and the
 // samples are in the Arena.
