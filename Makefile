@@ -93,7 +93,7 @@ train-fusion: $(WORK)/venv/ready build ## fit the fusion of the picture models, 
 train-facedetect: $(WORK)/venv/ready ## train the face detector on MEDIA and MORE, from WEIGHTS: half an hour of two cores
 	MALLOC_MMAP_THRESHOLD_=4000000000 MALLOC_TRIM_THRESHOLD_=8000000000 $(<D)/bin/python scripts/train/facedetect/run.py --data '$(MEDIA)' --more '$(MORE)' --weights '$(WEIGHTS)' --work '$(WORK)' --out models/builtin/face-detection
 
-train-speech: $(WORK)/venv/ready ## train the speech model on MEDIA, and MORE where it is there, from WEIGHTS: an hour
+train-speech: $(WORK)/venv/ready ## train the speech model on MEDIA, and MORE where it is there, from WEIGHTS: an hour and a half
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(<D)/bin/python scripts/train/speech/run.py --data '$(MEDIA)' $(if $(filter-out file,$(origin MORE))$(wildcard $(MORE)/manifest.tsv),$(if $(MORE),--more '$(MORE)')) --weights '$(WEIGHTS)' --work '$(WORK)/speech' --out models/builtin/speech
 
 train-test: $(WORK)/venv/convert ## test the scripts that gather, train and convert

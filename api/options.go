@@ -82,7 +82,7 @@ type Options struct {
 const (
 	idleTimeout  = 2 * time.Minute  // of a connection between requests
 	writeTimeout = 30 * time.Second // of one answer
-	headerBytes  = 64 << 10         // of a request
+	headerBytes  = 60 << 10         // of a request; net/http lets 4 KiB more pass
 	pollAfter    = time.Second      // told to a client that polls, or longer by its plan
 )
 

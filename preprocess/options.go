@@ -31,7 +31,8 @@ type PoolOptions struct {
 
 // DefaultPoolOptions fit the default limits: libraries take 2 GiB of address
 // space, and of pictures of 64 megapixels AVIF 4.3 GiB of memory and HEIC of 10
-// bits 3.5; all other formats stay below 2 GiB. Command is left to the caller.
+// bits 3.5; all other formats stay below 2 GiB, where nothing is left of an earlier
+// picture. Command is left to the caller.
 func DefaultPoolOptions() PoolOptions {
 	return PoolOptions{
 		Limits: DefaultLimits(), Children: 2, Confinement: sandbox.Confined,

@@ -87,9 +87,9 @@ func TestFindLibraryTakesWhatIsNamed(t *testing.T) {
 
 func TestFindLibraryPrefersTheBuildOfTheProvider(t *testing.T) {
 	t.Parallel()
-	gpu := "/c/deepfaked/onnxruntime-gpu/1.31.1/libonnxruntime.so.1.31.1"
-	cpu := "/c/deepfaked/onnxruntime/1.31.1/libonnxruntime.so.1.31.1"
-	beside := "/b/lib/libonnxruntime.so.1.31.1"
+	gpu := "/c/deepfaked/onnxruntime-gpu/" + Version + "/" + libraryName
+	cpu := "/c/deepfaked/onnxruntime/" + Version + "/" + libraryName
+	beside := "/b/lib/" + libraryName
 	for provider, want := range map[Provider][]string{
 		CPU: {cpu, gpu, beside}, CUDA: {gpu, cpu, beside}, Auto: {gpu, cpu, beside},
 	} {
