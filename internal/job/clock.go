@@ -20,19 +20,20 @@ func dueByTheDatabase(_ context.Context, p *rivertype.JobInsertParams) error {
 	return nil
 }
 
-// soon is within how long a job is due that River has made available, with a margin: it does
-// so up to five seconds before.
+// soon is within how long a job is due that River has made available, and for how long
+// one has been that it has not, with a margin: it does so up to five seconds before.
 const soon = 10 * time.Second
 
 // hasten has jobs run that are to wait for longer than any job is told to: River says
 // until when by the clock of the process that made the last attempt, and a clock of
 // SQLite's only process may have been put back since, by which new ones were due at once.
-// It returns how many.
+// So it does with those whose time has come and gone: River has them run by the clock of
+// the process that leads, which may be behind. It returns how many.
 func (r *Runner) hasten(ctx context.Context, tx *store.Tx) (int64, error) {
 	hastened, err := tx.ExecContext(ctx, `
 		UPDATE river_job SET state = 'available', scheduled_at = `+r.words.now+`
 		WHERE state = 'available' AND scheduled_at > `+r.words.in(soon)+`
-		OR state IN ('retryable', 'scheduled') AND scheduled_at > `+r.words.in(r.opts.longestWait()))
+		OR state IN ('retryable', 'scheduled') AND (scheduled_at > `+r.words.in(r.opts.longestWait())+` OR scheduled_at < `+r.words.in(-soon)+`)`)
 	if err != nil {
 		return 0, err
 	}

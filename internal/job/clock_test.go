@@ -112,3 +112,17 @@ func testALeaderWhoseClockWasAhead(t *testing.T, fresh func(testing.TB) where) {
 	f.inherit()
 	assert.Equal(t, account.Complete, f.ended(id).State)
 }
+
+// River has jobs run once they are due by the clock of the process that leads its clients:
+// where that is behind, what others had postponed waited for as long beside idle workers.
+func TestALeaderWhoseClockIsBehind(t *testing.T) {
+	t.Parallel()
+	w := onPostgres(t)
+	w.database = postgrestest.Behind(t, w.database, -9*time.Minute)
+	f := setup(t, w, good, options(0))
+	id := f.submit(1)[0]
+	f.waits(id, "scheduled", -time.Minute) // by the clock of another process, which is the database's
+	f.start(good, options(1))
+	f.inherit()
+	assert.Equal(t, account.Complete, f.ended(id).State)
+}

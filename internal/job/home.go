@@ -121,13 +121,42 @@ func (r *Runner) moveTo(ctx context.Context, homes []home, id string) error {
 	if err != nil {
 		return err
 	}
-	for _, o := range owners { // another database may have come at the same moment
-		if o != id && !slices.ContainsFunc(homes, func(h home) bool { return h.id == o }) {
-			return fmt.Errorf("%w (%s)", ErrForeign, named(o))
-		}
+	if err := strange(append(homes, home{id: id}), owners); err != nil { // another database may have come at the same moment
+		return err
 	}
 	r.home = id
 	return r.note(ctx, home{id, true})
+}
+
+// strange fails where one of the marks is not the database's.
+func strange(homes []home, owners []string) error {
+	for _, o := range owners {
+		if !slices.ContainsFunc(homes, func(h home) bool { return h.id == o }) {
+			return fmt.Errorf("%w (%s)", ErrForeign, named(o))
+		}
+	}
+	return nil
+}
+
+// keepMark gives its mark back to a place that has lost it, as to a rule by which a bucket's objects
+// expire: who starts next would take it for another. The mark is of the one place that this process was
+// let into with it, and nothing is written once uploads wait elsewhere, or where another database has come.
+func (r *Runner) keepMark(ctx context.Context) error {
+	if r.home == "" {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, inheriting)
+	defer cancel()
+	homes, owners, err := r.marks(ctx)
+	if err != nil || slices.Contains(owners, r.home) || len(homes) == 0 || homes[0].id != r.home {
+		return err
+	}
+	if err := strange(homes, owners); err != nil {
+		return err
+	}
+	r.deps.Logger.Warn("the place in which uploads wait has lost its mark and gets it back: where something removes what is old there, uploads of jobs that wait may be lost, too",
+		"mark", named(r.home))
+	return r.deps.Uploads.Own(ctx, r.home)
 }
 
 // note writes a place down as the present one.
@@ -162,7 +191,8 @@ func (r *Runner) mayMove(ctx context.Context, homes []home) (here bool, err erro
 	case err != nil || here || r.opts.Adopt:
 		return here, err
 	case settled && (len(ids) > 0 || others):
-		return false, fmt.Errorf("%w (%s)", ErrElsewhere, named(homes[0].id))
+		return false, fmt.Errorf("%w; if this is their place and has lost its mark, a process that is at work gives it back within retention.interval, or make it yourself (%s)",
+			ErrElsewhere, named(homes[0].id))
 	case len(ids) > 0:
 		return false, ErrElsewhere
 	}

@@ -104,6 +104,36 @@ func TestUploadsMove(t *testing.T) {
 	})
 }
 
+// A bucket had a rule by which objects expire, and the mark was the first: from then on each process that
+// was restarted was refused, as if its --uploads were wrong. One that is at work gives the mark back,
+// but not to a place that uploads have left, or that another database has taken meanwhile.
+func TestUploadsWhoseMarkIsLost(t *testing.T) {
+	t.Parallel()
+	w := onPostgres(t)
+	f, next := enter(t, w), enter(t, w)
+	require.NoError(t, f.open("a"))
+	mark := f.marks("a")[0]
+	require.NoError(t, os.Remove(mark))
+	err := next.open("a")
+	require.ErrorIs(t, err, ErrElsewhere)
+	require.ErrorContains(t, err, "has lost its mark")
+	require.ErrorContains(t, err, filepath.Base(mark), "what to make")
+	_, err = f.jobs.Sweep(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, []string{mark}, f.marks("a"))
+	require.NoError(t, next.open("a"))
+
+	require.NoError(t, os.Remove(mark))
+	require.NoError(t, f.uploads.Own(t.Context(), "THEIRS"))
+	_, err = f.jobs.Sweep(t.Context())
+	require.ErrorIs(t, err, ErrForeign)
+	assert.NoFileExists(t, mark)
+	require.NoError(t, f.jobs.note(t.Context(), home{"ELSEWHERE", true}))
+	_, err = f.jobs.Sweep(t.Context())
+	require.NoError(t, err)
+	assert.NoFileExists(t, mark)
+}
+
 // A process without --database, and so with an empty one of its own, removed the uploads of
 // all jobs that had waited for an hour, as no job of its own needed them.
 func TestUploadsOfAnotherDatabase(t *testing.T) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"slices"
 	"sync"
 	"time"
 
@@ -20,26 +19,35 @@ import (
 const unheard = time.Minute
 
 // inFlight are the jobs that this process works on, or whose end River may still
-// be writing down: how many attempts run here of each, one unless another process
-// had the job in between, and none once they have ended. It is safe for concurrent use.
+// be writing down. It is safe for concurrent use.
 type inFlight struct {
 	mu   sync.Mutex
-	jobs map[int64]int
+	jobs map[int64]inHand
 }
 
-func (f *inFlight) begin(job int64) {
+// inHand says how many attempts run here of a job, one unless another process had the job in
+// between, and none once they have ended, and when the last to begin was fetched. River
+// has the database say that at each fetch, and looks for jobs no oftener than cooldown says: it
+// tells two fetches apart.
+type inHand struct {
+	attempts int
+	fetched  time.Time
+}
+
+func (f *inFlight) begin(job int64, fetched time.Time) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.jobs == nil {
-		f.jobs = map[int64]int{}
+		f.jobs = map[int64]inHand{}
 	}
-	f.jobs[job]++
+	f.jobs[job] = inHand{f.jobs[job].attempts + 1, fetched}
 }
 
 func (f *inFlight) end(job int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.jobs[job]--
+	h := f.jobs[job]
+	f.jobs[job] = inHand{h.attempts - 1, h.fetched}
 }
 
 // list returns the ids of all, and apart those of the jobs that have ended.
@@ -47,22 +55,25 @@ func (f *inFlight) list() (all, ended []int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	all = []int64{} // in JSON an array in any case
-	for job, attempts := range f.jobs {
+	for job, h := range f.jobs {
 		all = append(all, job)
-		if attempts == 0 {
+		if h.attempts == 0 {
 			ended = append(ended, job)
 		}
 	}
 	return all, ended
 }
 
-// forget drops those of the jobs that have ended, and have not been begun again,
-// which do not run in the table either: their end is written down.
-func (f *inFlight) forget(ended, running []int64) {
+// forget drops those of the jobs that have ended, and have not been begun again, whose
+// end is written down: they do not run in the table either, or by a later fetch. Running
+// are those that do, and when each was fetched.
+func (f *inFlight) forget(ended []int64, running map[int64]time.Time) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, job := range ended {
-		if f.jobs[job] == 0 && !slices.Contains(running, job) {
+		h := f.jobs[job]
+		fetched, runs := running[job]
+		if h.attempts == 0 && (!runs || !fetched.Equal(h.fetched)) {
 			delete(f.jobs, job)
 		}
 	}
@@ -91,19 +102,21 @@ func (r *Runner) reclaim(ctx context.Context, tx *store.Tx) (int64, error) {
 	return again.RowsAffected()
 }
 
-// running are the jobs that run in the table and bear this process.
-func (r *Runner) running(ctx context.Context, tx *store.Tx) (ids []int64, err error) {
-	rows, err := tx.QueryContext(ctx, `SELECT id FROM river_job WHERE state = 'running' AND `+r.words.holder+` = $1`, r.deps.Process.ID())
+// running are the jobs that run in the table and bear this process, and when each was fetched.
+func (r *Runner) running(ctx context.Context, tx *store.Tx) (fetched map[int64]time.Time, err error) {
+	rows, err := tx.QueryContext(ctx, `SELECT id, attempted_at FROM river_job WHERE state = 'running' AND `+r.words.holder+` = $1`, r.deps.Process.ID())
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
+	fetched = map[int64]time.Time{}
 	for rows.Next() {
 		var id int64
-		if err := rows.Scan(&id); err != nil {
+		var at time.Time
+		if err := rows.Scan(&id, &at); err != nil {
 			return nil, err
 		}
-		ids = append(ids, id)
+		fetched[id] = at
 	}
-	return ids, rows.Err()
+	return fetched, rows.Err()
 }

@@ -2,9 +2,11 @@ package job
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/riverdriver"
@@ -71,6 +73,51 @@ func testFetchWhoseAnswerIsLost(t *testing.T, fresh func(testing.TB) where) {
 	f.empty()
 }
 
+// A job had been tried here before the fetch whose answer was lost: it was taken for one whose
+// end River is still writing down, and ran in the table until its process was restarted.
+func TestFetchAgainWhoseAnswerIsLost(t *testing.T) {
+	t.Parallel()
+	onBoth(t, testFetchAgainWhoseAnswerIsLost)
+}
+
+func testFetchAgainWhoseAnswerIsLost(t *testing.T, fresh func(testing.TB) where) {
+	t.Helper()
+	opts := options(1)
+	var calls atomic.Int64
+	begun, finish := make(chan struct{}), make(chan struct{})
+	f := setup(t, fresh(t), func(ctx context.Context, r inference.Request) (inference.Result, error) {
+		if calls.Add(1) == 1 {
+			close(begun)
+			<-finish
+			return inference.Result{}, errors.New("not this time")
+		}
+		return good(ctx, r)
+	}, opts)
+	id := f.submit(1)[0]
+	<-begun
+	require.NoError(t, f.books.Write(t.Context(), func(tx *store.Tx) error {
+		running, err := f.jobs.running(t.Context(), tx)
+		require.Len(t, running, 1)
+		for job, fetched := range running {
+			assert.True(t, fetched.Equal(f.jobs.inFlight.jobs[job].fetched), "the table and the worker know one time")
+		}
+		return err
+	}))
+	paused := make(chan error)
+	go func() { paused <- f.jobs.Pause(context.Background()) }()
+	close(finish)
+	require.NoError(t, <-paused)
+	f.waits(id, "available", 0)
+	f.fetch(1) // and nobody hears the answer
+	require.NoError(t, f.jobs.Resume(t.Context()))
+	f.fetchedLongAgo(id)
+	f.inherit()
+	assert.Equal(t, account.Complete, f.ended(id).State)
+	assert.EqualValues(t, 2, calls.Load())
+	f.used(1)
+	f.empty()
+}
+
 // fetch fetches jobs for the process, as River does, and forgets the answer.
 func (f *fixture) fetch(n int) {
 	f.t.Helper()
@@ -101,20 +148,22 @@ func (f *fixture) fetchedLongAgo(id string) {
 // not be given back.
 func TestInFlight(t *testing.T) {
 	t.Parallel()
+	first := time.Now()
+	again := first.Add(time.Minute)
 	var f inFlight
 	all, _ := f.list()
 	assert.NotNil(t, all, "an array")
-	for _, job := range []int64{1, 2, 3, 3, 4} { // one of them by way of another process, too
-		f.begin(job)
+	for _, job := range []int64{1, 2, 3, 3, 4, 5} { // one of them by way of another process, too
+		f.begin(job, first)
 	}
-	for _, job := range []int64{1, 2, 3, 4} {
+	for _, job := range []int64{1, 2, 3, 4, 5} {
 		f.end(job)
 	}
 	all, ended := f.list()
-	assert.ElementsMatch(t, []int64{1, 2, 3, 4}, all)
-	assert.ElementsMatch(t, []int64{1, 2, 4}, ended)
-	f.begin(4) // meanwhile
-	f.forget(ended, []int64{2, 3})
+	assert.ElementsMatch(t, []int64{1, 2, 3, 4, 5}, all)
+	assert.ElementsMatch(t, []int64{1, 2, 4, 5}, ended)
+	f.begin(4, again) // meanwhile
+	f.forget(ended, map[int64]time.Time{2: first, 3: first, 5: again})
 	all, ended = f.list()
 	assert.ElementsMatch(t, []int64{2, 3, 4}, all)
 	assert.Equal(t, []int64{2}, ended)

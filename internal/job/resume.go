@@ -34,7 +34,7 @@ func (r *Runner) shared() bool { return r.opts.Shared || r.deps.Store.Postgres()
 // Recover takes up what processes left that are no longer at work: jobs that they
 // were running wait again, unless they have had all their attempts, and detections
 // that no job works for have failed. Jobs that were fetched for this process and
-// never reached it wait again, too, those that a wrong clock has wait for long run, and
+// never reached it wait again, too, those that a wrong clock keeps waiting run, and
 // those that wait are put in order.
 // It can run at any time, and gives up on a database that takes too long.
 func (r *Runner) Recover(ctx context.Context) error {
@@ -46,7 +46,7 @@ func (r *Runner) Recover(ctx context.Context) error {
 		r.deps.Logger.Warn("jobs wait again that were fetched for this process and never reached it", "jobs", in.reclaimed)
 	}
 	if in.hastened > 0 {
-		r.deps.Logger.Warn("jobs run now that were to wait for longer than jobs do: a clock is wrong, or was", "jobs", in.hastened)
+		r.deps.Logger.Warn("jobs run now whose time was long past, or too far ahead: no process was there to have them run, or a clock is wrong, or was", "jobs", in.hastened)
 	}
 	for id, message := range in.lost {
 		if err := r.conclude(ctx, id, r.deps.Books.Fail(ctx, id, message)); err != nil {

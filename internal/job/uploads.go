@@ -110,8 +110,13 @@ const orphaned = time.Hour
 
 // Sweep removes uploads that belong to no job: what killed processes left, and
 // what could not be removed when its analysis ended. It returns how many, and
-// says so of each in the log.
-func (r *Runner) Sweep(ctx context.Context) (int, error) { return r.sweep(ctx, orphaned) }
+// says so of each in the log. First it sees that the place of the uploads bears its mark.
+func (r *Runner) Sweep(ctx context.Context) (int, error) {
+	if err := r.keepMark(ctx); err != nil {
+		return 0, fmt.Errorf("see that the place of the uploads bears its mark: %w", err)
+	}
+	return r.sweep(ctx, orphaned)
+}
 
 // sweep removes uploads without a job that are at least that old.
 func (r *Runner) sweep(ctx context.Context, age time.Duration) (n int, err error) {

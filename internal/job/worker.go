@@ -28,7 +28,7 @@ type worker struct {
 func (w *worker) Work(ctx context.Context, j *river.Job[detection]) (err error) {
 	r := w.runner
 	end := Failed
-	r.inFlight.begin(j.ID)
+	r.inFlight.begin(j.ID, *j.AttemptedAt)
 	r.door.begun(j.Args.Account)
 	defer func(began time.Time) {
 		r.inFlight.end(j.ID)

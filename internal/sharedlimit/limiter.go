@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"sync"
 	"time"
 
@@ -97,9 +98,10 @@ func (l *Limiter) Allow(key string, limit int) account.Decision {
 }
 
 // Look asks Redis as a request would, and so notes that it is away, or back, where there are
-// no requests. It is to be called at the start and every few seconds.
+// no requests. It is to be called at the start and every few seconds. Each look counts, as one
+// that is refused writes nothing, and a Redis that takes no writes answers it.
 func (l *Limiter) Look() {
-	_, err := l.ask("", 1)
+	_, err := l.ask("", math.MaxInt32)
 	l.report(err)
 }
 

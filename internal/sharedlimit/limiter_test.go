@@ -233,6 +233,27 @@ func TestRedisIsLookedAt(t *testing.T) {
 	assert.Equal(t, 0, l.Allow("k", 1).Remaining, "looking counts for nobody")
 }
 
+// A Redis that takes no writes, because its disk or its memory is full or it has lost its replicas,
+// was said to be back while each process counted by itself: looking at it wrote once a minute alone.
+func TestRedisTakesNoWrites(t *testing.T) {
+	t.Parallel()
+	s := startRedis(t, t.TempDir())
+	l := s.limiter(nil, long)
+	var told []bool
+	l.opts.Away = func(away bool) { told = append(told, away) }
+	replicas := func(n string) {
+		require.NoError(t, s.client().ConfigSet(t.Context(), "min-replicas-to-write", n).Err())
+	}
+	l.Look()
+	replicas("1")
+	l.Look()
+	l.Look()
+	assert.Equal(t, []bool{true}, told)
+	replicas("0")
+	l.Look()
+	assert.Equal(t, []bool{true, false}, told)
+}
+
 // A Redis that takes a question and does not answer holds a request up for the
 // timeout and no longer, and the next one not at all.
 func TestRedisHangs(t *testing.T) {
