@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"time"
 
 	"deepfaked/models"
@@ -147,6 +148,9 @@ func (d *Detector) conclude(req Request, media *preprocess.Media, findings []fin
 		report.Findings = append(report.Findings, f.report())
 		report.Models = append(report.Models, used(d.judges[f.task], media.Kind, req.Sensitivity)...)
 	}
+	if slices.ContainsFunc(findings, finding.ofFaces) {
+		report.Models = append(report.Models, d.found())
+	}
 	report.Fusion = d.fused(media.Kind, findings, req.Sensitivity)
 	e := fuse(d.weigh(media.Kind, findings))
 	whole := claim{low: e.low, high: e.high, prior: logit(d.opts.Prior)}
@@ -175,6 +179,12 @@ func used(cards []models.Card, kind preprocess.Kind, s Sensitivity) []ModelUsed 
 		})
 	}
 	return out
+}
+
+// found is what the report says of the model that found the faces.
+func (d *Detector) found() ModelUsed {
+	c := d.finder
+	return ModelUsed{Name: c.Name, Version: c.Version, SHA256: c.SHA256, Threshold: c.Detection.Threshold}
 }
 
 // stopwatch collects the microseconds of each stage.

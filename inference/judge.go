@@ -34,6 +34,9 @@ type finding struct {
 	claim     claim
 }
 
+// ofFaces says whether its pieces are faces, which a model of another task has found.
+func (f finding) ofFaces() bool { return len(f.pieces[0].track) > 0 }
+
 func (f finding) report() Finding {
 	line := f.claim.decide(f.logOdds, f.told, f.threshold).threshold
 	out := Finding{Task: string(f.task), ProbabilityFake: f.claim.probability(f.told), LogOdds: f.logOdds, Threshold: line}
