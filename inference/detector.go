@@ -135,14 +135,11 @@ func (d *Detector) inspect(req Request) error {
 // conclude fuses the findings of all tasks and draws the line.
 func (d *Detector) conclude(req Request, media *preprocess.Media, findings []finding, took map[string]int64) (Result, error) {
 	if len(findings) == 0 {
-		return Result{}, &preprocess.Error{
-			Code:    preprocess.UnsupportedMediaType,
-			Message: fmt.Sprintf("The %s file holds nothing that can be judged.", media.Format),
-		}
+		return Result{}, nothingToJudge(media)
 	}
 	report := Report{
 		Sensitivity: req.Sensitivity, Prior: d.opts.Prior, Format: media.Format, Width: media.Width, Height: media.Height,
-		DurationSeconds: media.Duration.Seconds(), Notes: notes(media.Notes), Provider: d.parts.Provider, Timings: took,
+		DurationSeconds: media.Duration.Seconds(), Notes: notes(leftOut(media)), Provider: d.parts.Provider, Timings: took,
 	}
 	for _, f := range findings {
 		report.Findings = append(report.Findings, f.report())

@@ -169,7 +169,9 @@ func (d *Detector) pieces(ctx context.Context, req Request, media *preprocess.Me
 	switch t {
 	case models.SpeechSynthesis:
 		for i, w := range media.Windows {
-			out = append(out, piece{frame: i, seconds: w.At.Seconds()})
+			if !silent(w) {
+				out = append(out, piece{frame: i, seconds: w.At.Seconds()})
+			}
 		}
 	case models.FaceManipulation:
 		found, err := d.faces(ctx, req, media.Frames)
