@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"time"
 
 	"deepfaked/models"
@@ -134,18 +135,18 @@ func (d *Detector) inspect(req Request) error {
 // conclude fuses the findings of all tasks and draws the line.
 func (d *Detector) conclude(req Request, media *preprocess.Media, findings []finding, took map[string]int64) (Result, error) {
 	if len(findings) == 0 {
-		return Result{}, &preprocess.Error{
-			Code:    preprocess.UnsupportedMediaType,
-			Message: fmt.Sprintf("The %s file holds nothing that can be judged.", media.Format),
-		}
+		return Result{}, nothingToJudge(media)
 	}
 	report := Report{
 		Sensitivity: req.Sensitivity, Prior: d.opts.Prior, Format: media.Format, Width: media.Width, Height: media.Height,
-		DurationSeconds: media.Duration.Seconds(), Notes: notes(media.Notes), Provider: d.parts.Provider, Timings: took,
+		DurationSeconds: media.Duration.Seconds(), Notes: notes(leftOut(media)), Provider: d.parts.Provider, Timings: took,
 	}
 	for _, f := range findings {
 		report.Findings = append(report.Findings, f.report())
 		report.Models = append(report.Models, used(d.judges[f.task], media.Kind, req.Sensitivity)...)
+	}
+	if slices.ContainsFunc(findings, finding.ofFaces) {
+		report.Models = append(report.Models, d.found())
 	}
 	report.Fusion = d.fused(media.Kind, findings, req.Sensitivity)
 	e := fuse(d.weigh(media.Kind, findings))
@@ -175,6 +176,12 @@ func used(cards []models.Card, kind preprocess.Kind, s Sensitivity) []ModelUsed 
 		})
 	}
 	return out
+}
+
+// found is what the report says of the model that found the faces.
+func (d *Detector) found() ModelUsed {
+	c := d.finder
+	return ModelUsed{Name: c.Name, Version: c.Version, SHA256: c.SHA256, Threshold: c.Detection.Threshold}
 }
 
 // stopwatch collects the microseconds of each stage.

@@ -241,5 +241,19 @@ func TestAWeakModelSpeaksForItself(t *testing.T) {
 	assert.InDelta(t, .25, f.told, 1e-9)
 	assert.InDelta(t, .75, f.pieces[0].told, 1e-9)
 	assert.InDelta(t, -.25, f.pieces[1].told, 1e-9)
-	assert.InDelta(t, 4.5, f.pieces[0].logOdds, 1e-9)
+	assert.InDelta(t, 3.5, f.logOdds, 1e-9)
+}
+
+// Where two models each took another of two faces for manipulated, what was told came of what each says of
+// the file, P(fake) .96, and what decided of their mean for each face, .5: the file was called real, with a
+// confidence of .04.
+func TestModelsThatDisagreeAboutFaces(t *testing.T) {
+	t.Parallel()
+	c := models.Card{Calibration: models.Calibration{Limits: &models.Pair{-9, 9}}}
+	f := finding{pieces: []piece{{frame: 0}, {frame: 0}}}
+	f.add(c, []piece{{frame: 0, logOdds: 4}, {frame: 0, logOdds: -4}}, 2)
+	f.add(c, []piece{{frame: 0, logOdds: -4}, {frame: 0, logOdds: 4}}, 2)
+	assert.InDelta(t, anyOf([]float64{4, -4}), f.logOdds, 1e-9)
+	assert.InDelta(t, f.logOdds, f.told, 1e-9, "nothing of it is beyond what validation supports")
+	assert.Equal(t, Fake, f.claim.decide(f.logOdds, f.told, logit(.75)).verdict)
 }

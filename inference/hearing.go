@@ -24,8 +24,18 @@ type heard struct {
 	err     error
 }
 
-// listen is a preprocess.Listener.
-func (h *hearing) listen(ctx context.Context, from int, windows []preprocess.Window) {
+// listen is a preprocess.Listener. What is silent is no piece, and no model is shown it.
+func (h *hearing) listen(ctx context.Context, from int, told []preprocess.Window) {
+	var at []int
+	var windows []preprocess.Window
+	for i, w := range told {
+		if !silent(w) {
+			at, windows = append(at, from+i), append(windows, w)
+		}
+	}
+	if len(windows) == 0 {
+		return
+	}
 	all := make([]heard, len(windows))
 	for i := range all {
 		all[i].outputs = map[string]float64{}
@@ -46,7 +56,7 @@ func (h *hearing) listen(ctx context.Context, from int, windows []preprocess.Win
 	defer h.mu.Unlock()
 	for i, w := range all {
 		w.err = err
-		h.heard[from+i] = w
+		h.heard[at[i]] = w
 	}
 }
 

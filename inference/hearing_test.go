@@ -88,6 +88,9 @@ func TestAWindowThatIsNotJudged(t *testing.T) {
 			cancel()
 			tell(gone, 1, windows[1:])
 		}, context.Canceled},
+		"it was silent then": {func(ctx context.Context, tell preprocess.Listener) {
+			tell(ctx, 0, []preprocess.Window{level(0), windows[1]})
+		}, nil},
 		"nobody told of it": {func(ctx context.Context, tell preprocess.Listener) { tell(ctx, 0, windows[:1]) }, nil},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -20,8 +20,8 @@ type piece struct {
 	seconds float64
 	box     image.Rectangle   // of a face, in pixels of the original; of a stretch, in the middle frame
 	track   []image.Rectangle // of a face in each frame that it is cut from, in pixels of these
-	logOdds float64           // calibrated, once judged
-	told    float64           // as much of them as validation supports
+	logOdds float64           // calibrated, of one model
+	told    float64           // of all of them, as much as validation supports
 }
 
 // finding is what one task says of the whole file.
@@ -33,6 +33,9 @@ type finding struct {
 	threshold float64 // log-odds
 	claim     claim
 }
+
+// ofFaces says whether its pieces are faces, which a model of another task has found.
+func (f finding) ofFaces() bool { return len(f.pieces[0].track) > 0 }
 
 func (f finding) report() Finding {
 	line := f.claim.decide(f.logOdds, f.told, f.threshold).threshold
@@ -83,8 +86,8 @@ func (d *Detector) judge(ctx context.Context, req Request, media *preprocess.Med
 }
 
 // judgeTask judges the pieces of one task with each of its models and pools
-// them: over the models of the task, then over the faces of a frame or stretch, then
-// over time.
+// them: over the faces of a frame or stretch, then over time, then over the models of
+// the task.
 func (d *Detector) judgeTask(ctx context.Context, req Request, media *preprocess.Media, sound *hearing, t models.Task) (finding, error) {
 	pieces, err := d.pieces(ctx, req, media, t)
 	f := finding{task: t, pieces: pieces, claim: claim{prior: logit(d.opts.Prior)}}
@@ -108,7 +111,7 @@ func (d *Detector) judgeTask(ctx context.Context, req Request, media *preprocess
 		}
 		f.add(c, own, len(cards))
 	}
-	f.logOdds, f.threshold = overTime(f.pieces), taskThreshold(cards, media.Kind, req.Sensitivity)
+	f.threshold = taskThreshold(cards, media.Kind, req.Sensitivity)
 	return f, nil
 }
 
@@ -119,10 +122,11 @@ func (f *finding) add(c models.Card, own []piece, n int) {
 	var limits claim
 	limits.low, limits.high = c.Limits()
 	for i, p := range own {
-		f.pieces[i].logOdds += p.logOdds / float64(n)
 		f.pieces[i].told += limits.bound(p.logOdds) / float64(n)
 	}
-	f.told += limits.bound(overTime(own)) / float64(n)
+	whole := overTime(own)
+	f.logOdds += whole / float64(n)
+	f.told += limits.bound(whole) / float64(n)
 	f.claim.low += limits.low / float64(n)
 	f.claim.high += limits.high / float64(n)
 }
@@ -165,7 +169,9 @@ func (d *Detector) pieces(ctx context.Context, req Request, media *preprocess.Me
 	switch t {
 	case models.SpeechSynthesis:
 		for i, w := range media.Windows {
-			out = append(out, piece{frame: i, seconds: w.At.Seconds()})
+			if !silent(w) {
+				out = append(out, piece{frame: i, seconds: w.At.Seconds()})
+			}
 		}
 	case models.FaceManipulation:
 		found, err := d.faces(ctx, req, media.Frames)

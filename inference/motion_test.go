@@ -98,8 +98,8 @@ func TestMotion(t *testing.T) {
 			case f != nil && (math.Abs(f.LogOdds-c.logOdds) > 1e-3 || math.Abs(logit(f.Threshold)-logit(.7)) > 1e-3):
 				t.Errorf("found %+v, want log-odds of %g", f, c.logOdds)
 			}
-			if len(got.Report.Models) != len(got.Report.Findings) {
-				t.Errorf("%d models for %d findings", len(got.Report.Models), len(got.Report.Findings))
+			if used, want := len(got.Report.Models), len(got.Report.Findings)+finders(got.Report); used != want {
+				t.Errorf("%d models for %d findings, want %d", used, len(got.Report.Findings), want)
 			}
 			rows := -1 // that of the single frame
 			for _, n := range *runs {

@@ -112,7 +112,8 @@ type Piece struct {
 	ProbabilityFake float64 `json:"probability_fake"`
 }
 
-// ModelUsed names a model that took part.
+// ModelUsed names a model that took part. That of the one that finds faces is the last, and its
+// threshold one of faces.
 type ModelUsed struct {
 	Name              string   `json:"name"`
 	Version           string   `json:"version"`

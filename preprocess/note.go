@@ -10,6 +10,7 @@ const (
 	SoundUnsupported Note = "sound_unsupported"
 	SoundDamaged     Note = "sound_damaged"
 	SoundTooShort    Note = "sound_too_short"
+	SoundSilent      Note = "sound_silent"
 	OtherSound       Note = "other_sound"
 	OtherPictures    Note = "other_pictures"
 	Incomplete       Note = "incomplete"
@@ -23,7 +24,9 @@ func (n Note) Message() string {
 	case SoundDamaged:
 		return "The sound of the video was not judged, since too little of it can be decoded: the verdict is on the pictures alone."
 	case SoundTooShort:
-		return "The sound of the video was not judged, since it is shorter than 0.1 seconds: the verdict is on the pictures alone."
+		return "The sound of the video was not judged, since it is shorter than 0.5 seconds: the verdict is on the pictures alone."
+	case SoundSilent:
+		return "The sound of the video was not judged, since it is silent: the verdict is on the pictures alone."
 	case OtherSound:
 		return "The file has several tracks of sound, of which one was judged."
 	case OtherPictures:

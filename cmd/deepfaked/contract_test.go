@@ -175,12 +175,14 @@ func (s *instance) testModels(t *testing.T) {
 }
 
 // testNotes: of a film whose sound is in a foreign codec, the report said nothing about
-// the sound that was not judged. The verdict's own representation stays as it is.
+// the sound that was not judged, and a muted track was judged as genuine speech, which made
+// fake films real. The verdict's own representation stays as it is.
 func (s *instance) testNotes(t *testing.T) {
 	t.Parallel()
 	key := newKey(t, s.data, "notes", "pro")
 	for codec, want := range map[string][]inference.Note{
 		"wavpack": {{Code: preprocess.SoundUnsupported, Message: preprocess.SoundUnsupported.Message()}}, "aac": nil,
+		"aac -af volume=0": {{Code: preprocess.SoundSilent, Message: preprocess.SoundSilent.Message()}},
 	} {
 		film := ffmpeg(t, "x.mkv", scene+tone+"-c:v libx264 -preset veryfast -c:a "+codec)
 		assert.Equal(t, want, s.report(t, key, s.detect(t, key, film).judged(t).id()).Notes, codec)

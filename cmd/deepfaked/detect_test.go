@@ -27,7 +27,7 @@ import (
 // TestDetectTable judges without a server: one row for each file in their
 // order, and for those that can't be judged the reason.
 func TestDetectTable(t *testing.T) { //nolint:paralleltest // one ONNX Runtime in a process
-	good, sound := write(t, "good.png", somePicture(t)), write(t, "good.wav", silence(5))
+	good, sound := write(t, "good.png", somePicture(t)), write(t, "good.wav", hum(5))
 	text := write(t, "notes.txt", []byte("notes"))
 	missing := filepath.Join(t.TempDir(), "missing.jpg")
 	s := call(t, "detect", "--provider", "cpu", good, text, sound, missing, t.TempDir())
@@ -75,7 +75,7 @@ func TestTheTableSaysWhatWasLeftOut(t *testing.T) {
 
 // TestDetectJSON: a line for each file; 0 when all were judged.
 func TestDetectJSON(t *testing.T) { //nolint:paralleltest // one ONNX Runtime in a process
-	a, b := write(t, "a.png", somePicture(t)), write(t, "b.wav", silence(5))
+	a, b := write(t, "a.png", somePicture(t)), write(t, "b.wav", hum(5))
 	lines := func(s said) (list []judged) {
 		decoder := json.NewDecoder(strings.NewReader(s.out))
 		for decoder.More() {

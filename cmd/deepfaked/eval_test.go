@@ -30,7 +30,7 @@ func labelledFolder(t testing.TB) (dir string) {
 	for name, content := range map[string][]byte{
 		"real/a.png": somePicture(t), "pictures/real/b.png": encoded(t, func(b *bytes.Buffer) error { return png.Encode(b, picture(90, 70)) }),
 		"fake/gan/c.png": encoded(t, func(b *bytes.Buffer) error { return png.Encode(b, picture(400, 100)) }),
-		"real/s.wav":     silence(5), "fake/t.wav": ffmpeg(t, "t.wav", tone), "real/v.mp4": film, "README.txt": []byte("notes"),
+		"real/s.wav":     hum(5), "fake/t.wav": ffmpeg(t, "t.wav", tone), "real/v.mp4": film, "README.txt": []byte("notes"),
 	} {
 		place(t, dir, name, content)
 	}
@@ -199,7 +199,7 @@ func TestEvalIsPatient(t *testing.T) { //nolint:paralleltest // one ONNX Runtime
 	dir := t.TempDir()
 	place(t, dir, "config.yaml", []byte("inference: {wait: 10ms, burst: 10ms}\n"))
 	for i := range 24 {
-		place(t, dir, fmt.Sprintf("real/%d.wav", i), silence(10))
+		place(t, dir, fmt.Sprintf("real/%d.wav", i), hum(10))
 	}
 	s := call(t, "eval", "--json", "--provider", "cpu", "--config", filepath.Join(dir, "config.yaml"), dir)
 	assert.Equal(t, exitOK, s.code, s.err)

@@ -179,7 +179,7 @@ func (s *instance) testKilledDecoder(t *testing.T) {
 	s.endTwo(t, unix.SIGKILL)
 	s.logs.await(t, `"msg":"job is tried again"`)
 	assert.Equal(t, "complete", s.finished(t, key, a.id())["status"])
-	for _, file := range [][]byte{film, somePicture(t), silence(5)} {
+	for _, file := range [][]byte{film, somePicture(t), hum(5)} {
 		s.detect(t, key, file).judged(t)
 	}
 	assert.InDelta(t, 5, s.usage(t, key), 0)

@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -132,11 +133,12 @@ func turned(t testing.TB, mp4 []byte) []byte {
 	return mp4
 }
 
-// silence is a WAV file of 8 bits at 8 kHz.
-func silence(seconds int) []byte {
+// hum is a WAV file of 8 bits at 8 kHz. Silence would not be judged.
+func hum(seconds int) []byte {
 	n := uint32(8000 * seconds)
 	b := binary.LittleEndian.AppendUint32([]byte("RIFF"), 36+n)
 	b = append(b, "WAVEfmt \x10\x00\x00\x00\x01\x00\x01\x00\x40\x1f\x00\x00\x40\x1f\x00\x00\x01\x00\x08\x00data"...)
 	b = binary.LittleEndian.AppendUint32(b, n)
-	return append(b, bytes.Repeat([]byte{128}, int(n))...)
+	period := slices.Concat(bytes.Repeat([]byte{120}, 40), bytes.Repeat([]byte{136}, 40))
+	return append(b, bytes.Repeat(period, int(n)/len(period))...)
 }

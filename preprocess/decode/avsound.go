@@ -11,11 +11,10 @@ import (
 // soundRate is the rate in Hz at which sound is judged.
 const soundRate = 16_000
 
-// What too little sound is: no detector can say anything about a click.
-const (
-	soundShortest = soundRate / 10 // samples in a file that is whole
-	soundSalvaged = soundRate / 2  // samples in a file that is damaged
-)
+// soundShortest is how many samples are enough to be judged. What fills no window is repeated, and what
+// repeats itself often sounds made: of genuine speech cut to .1 seconds 25 to 50 % were called fake at the
+// balanced line, cut to .2 seconds 7 to 12, and to .3 to 1 seconds 3 to 10.
+const soundShortest = soundRate / 2
 
 // soundPiece is how many samples are kept in one allocation, so that half an
 // hour of sound grows without being copied.
@@ -163,5 +162,5 @@ func tooLarge(message string) error {
 
 // tooShort refuses sound that says nothing.
 func tooShort(format string) error {
-	return unsupported("The file is recognised as " + format + " but its sound is shorter than 0.1 seconds, too short to be judged.")
+	return unsupported("The file is recognised as " + format + " but its sound is shorter than 0.5 seconds, too short to be judged.")
 }

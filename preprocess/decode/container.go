@@ -166,9 +166,4 @@ func noPictures(f preprocess.Format, s *C.AVStream, cause error) error {
 }
 
 // enoughSound tells whether the sound can be judged.
-func (c *container) enoughSound() bool {
-	if c.damaged {
-		return c.sound.n >= soundSalvaged
-	}
-	return c.sound.n >= soundShortest
-}
+func (c *container) enoughSound() bool { return c.sound.n >= soundShortest }

@@ -132,8 +132,8 @@ func TestContainerLimits(t *testing.T) {
 	}
 	_, err = decodePath(t, encode(t, master, "x.mka", append(many, "-c:a", "pcm_s16le")...), preprocess.Matroska, preprocess.DefaultLimits())
 	wantCode(t, err, preprocess.PayloadTooLarge, "40 streams of sound", "at most 32")
-	_, err = decodePath(t, encode(t, master, "x.ogg", "-vn", "-t", "0.05", "-c:a", "flac"), preprocess.OGG, preprocess.DefaultLimits())
-	wantCode(t, err, preprocess.UnsupportedMediaType, "0.1 seconds")
+	_, err = decodePath(t, encode(t, master, "x.ogg", "-vn", "-t", "0.45", "-c:a", "flac"), preprocess.OGG, preprocess.DefaultLimits())
+	wantCode(t, err, preprocess.UnsupportedMediaType, "0.5 seconds")
 }
 
 // TestSubtitlesAndFontsDoNotCount: a film with subtitles in many languages, or the fonts that

@@ -106,14 +106,15 @@ type Moment struct {
 	At    time.Duration
 }
 
-// Spread chooses at most n frames: all of them if there are no more, otherwise
-// those that show in the middle of n equal parts of the length.
+// Spread chooses at most n frames, those that show in the middle of n equal parts of the
+// length: all of them where there are no more and each shows for as long as any other. A
+// frame that flashes up is left out however few there are.
 func (a *Animation) Spread(n int) []Moment {
 	var chosen []Moment
 	total, at, part := a.Duration(), time.Duration(0), 0
 	for i, f := range a.Frames {
 		end := at + f.Delay
-		wanted := len(a.Frames) <= n
+		wanted := false
 		for part < n && time.Duration(float64(total)*(float64(part)+0.5)/float64(n)) < end {
 			wanted, part = true, part+1
 		}

@@ -136,10 +136,14 @@ func even(n int) *Animation {
 	return a
 }
 
+// TestSpread: of an animation of few frames all were judged, however long they show, so that
+// one nearly black frame of 10 ms beside a generated picture of 10 s turned it from fake to real.
 func TestSpread(t *testing.T) {
 	t.Parallel()
 	uneven := even(20)
 	uneven.Frames[0].Delay = 81 * time.Second // 81 of 100 seconds
+	flash := even(2)
+	flash.Frames[0].Delay, flash.Frames[1].Delay = 10*time.Second, 10*time.Millisecond
 	for name, test := range map[string]struct {
 		animation *Animation
 		n         int
@@ -147,9 +151,11 @@ func TestSpread(t *testing.T) {
 	}{
 		"all":        {even(3), 4, []int{0, 1, 2}},
 		"as many":    {even(4), 4, []int{0, 1, 2, 3}},
+		"fewer":      {even(15), 16, []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14}},
 		"spread":     {even(12), 4, []int{1, 4, 7, 10}},
 		"one":        {even(9), 1, []int{4}},
 		"long first": {uneven, 10, []int{0, 5, 15}},
+		"a flash":    {flash, 16, []int{0}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -1,0 +1,39 @@
+package inference
+
+import (
+	"fmt"
+	"slices"
+
+	"deepfaked/preprocess"
+)
+
+// noiseless is the level up to which a sound is rounding and nothing else: one step of 16 bits.
+const noiseless = 1.0 / (1 << 15)
+
+// silent says whether a window is digital silence, which says nothing of who speaks.
+func silent(w preprocess.Window) bool {
+	return !slices.ContainsFunc(w.Samples, func(x float32) bool { return x > noiseless || x < -noiseless })
+}
+
+// mute says whether there are windows and all of them are silent.
+func mute(media *preprocess.Media) bool {
+	return len(media.Windows) > 0 && !slices.ContainsFunc(media.Windows, func(w preprocess.Window) bool { return !silent(w) })
+}
+
+// leftOut are the notes on a file. Where none of the sound of a film was judged none of its tracks was.
+func leftOut(media *preprocess.Media) []preprocess.Note {
+	if media.Kind != preprocess.Video || !mute(media) {
+		return media.Notes
+	}
+	others := slices.DeleteFunc(slices.Clone(media.Notes), func(n preprocess.Note) bool { return n == preprocess.OtherSound })
+	return append([]preprocess.Note{preprocess.SoundSilent}, others...)
+}
+
+// nothingToJudge refuses a file for which no task has a piece.
+func nothingToJudge(media *preprocess.Media) error {
+	message := fmt.Sprintf("The %s file holds nothing that can be judged.", media.Format)
+	if mute(media) {
+		message = fmt.Sprintf("The file is recognised as %s but its sound is silent, so that nothing of it can be judged.", media.Format)
+	}
+	return &preprocess.Error{Code: preprocess.UnsupportedMediaType, Message: message}
+}
