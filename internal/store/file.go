@@ -41,17 +41,18 @@ func prepare(data string) (string, error) {
 	return path, errors.Join(file.Chmod(0o600), file.Close())
 }
 
-// bereft says that the database is not at its path although its log is: it was moved or deleted,
-// perhaps under a service that runs, and has entries that are nowhere else.
+// bereft says that the database is not at its path although its log is: it was moved, deleted or
+// emptied, perhaps under a service that runs, and has entries that are nowhere else.
 func bereft(path string) error {
 	missing := func(name string) bool {
-		_, err := os.Lstat(name)
-		return errors.Is(err, fs.ErrNotExist)
+		info, err := os.Stat(name)
+		return errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() == 0
 	}
-	if !missing(path) || missing(path+"-wal") {
+	// The log first: of a database that is being made there is none with entries before the file has some.
+	if missing(path+"-wal") || !missing(path) {
 		return nil
 	}
-	return fmt.Errorf("the database %s is gone, and its log %s-wal is not: move the database back, or the log away to begin anew", path, path)
+	return fmt.Errorf("the database %s is gone or empty, and its log %s-wal is not: move the database back, or the log away to begin anew", path, path)
 }
 
 // makeFolder makes the folder when it is absent and returns its absolute path.
