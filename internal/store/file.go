@@ -9,6 +9,9 @@ import (
 	"path/filepath"
 	"strconv"
 	"syscall"
+
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
 )
 
 // FileName is the database's name in the data folder.
@@ -76,10 +79,17 @@ func explain(dir string, err error) error {
 		return fmt.Errorf("the data folder %s can't be written to by this user; change its owner or name another one with --data: %w", dir, err)
 	case errors.Is(err, syscall.ENOTDIR), errors.Is(err, fs.ErrExist):
 		return fmt.Errorf("the data folder %s is not a folder: %w", dir, err)
-	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT), isFull(err):
 		return fmt.Errorf("there is no space left for the data folder %s: %w", dir, err)
 	}
 	return fmt.Errorf("use the data folder %s: %w", dir, err)
+}
+
+// isFull says that SQLite found no space. It may be the first to, as an empty file can still be made;
+// for the memory that it shares with other processes it has an error of its own.
+func isFull(err error) bool {
+	found, ok := errors.AsType[*sqlite.Error](err)
+	return ok && (found.Code() == sqlite3.SQLITE_FULL || found.Code() == sqlite3.SQLITE_IOERR_SHMSIZE)
 }
 
 // dsn is the address of the database for the driver.
