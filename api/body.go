@@ -121,6 +121,11 @@ func (b *body) deadline(now time.Time) time.Time {
 	return idle
 }
 
+// brokenOff says that reading ended neither with the body nor by our limits.
+func (b *body) brokenOff() bool {
+	return b.err != nil && !errors.Is(b.err, io.EOF) && !errors.Is(b.err, errBodySlow) && !errors.Is(b.err, errBodyTooLarge)
+}
+
 // touched says that reading on can't hang on a client that waits for leave to
 // send: either it doesn't wait, or some of the body has been asked for, or has come.
 func (b *body) touched() bool { return !b.expects || !b.start.IsZero() || b.read > 0 }

@@ -167,3 +167,37 @@ func TestBrokenUpload(t *testing.T) {
 	must(t, gone.conn.Close())
 	must(t, s.stop()) // the cleanup finds an empty spool
 }
+
+// reasons is an observer that keeps why requests were refused.
+type reasons chan api.Reason
+
+func (r reasons) Answered(a api.Answer) { r <- a.Reason }
+func (reasons) Spooled(time.Duration)   {}
+
+// Uploads that their clients broke off stood in the metrics as invalid requests, as if so many
+// clients sent what they must not. A form that came whole and is cut short is one.
+func TestABrokenOffUploadIsNoInvalidRequest(t *testing.T) {
+	t.Parallel()
+	answered := make(reasons, 1)
+	s := setup(t, config{api: func(o *api.Options) { o.Observer = answered }})
+	key := s.key("pro")
+	contentType, body := form(t, photo())
+	chunked := "POST /v1/detect HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\nAuthorization: Bearer " + key +
+		"\r\nContent-Type: " + contentType + "\r\n\r\n" + fmt.Sprintf("%x\r\n%s\r\n", len(body)-8, body[:len(body)-8])
+	for sent, want := range map[string]api.Reason{
+		head(key, contentType, len(body), "") + string(body[:len(body)-8]): "gone",
+		chunked:               "gone",
+		chunked + "0\r\n\r\n": "invalid_request",
+		chunked + "what\r\n":  "invalid_request",
+	} {
+		u := s.dial(nil)
+		u.send(sent)
+		if want != "gone" {
+			u.answer().want(400, "invalid_request")
+		}
+		must(t, u.conn.Close())
+		if got := <-answered; got != want {
+			t.Errorf("%q is told as %s of\n%s", got, want, sent)
+		}
+	}
+}

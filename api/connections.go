@@ -1,9 +1,11 @@
 package api
 
 import (
+	"math"
 	"net"
 	"net/netip"
 	"sync"
+	"syscall"
 
 	"golang.org/x/net/netutil"
 
@@ -12,11 +14,24 @@ import (
 
 // bounded lets in opts.Connections at the same time, and of one address, as the
 // limiter counts it, opts.ConnectionsPerAddress of them: idle ones cost a client
-// nothing, and it must not be able to keep everybody else out with them.
+// nothing, and it must not be able to keep everybody else out with them. Both are
+// fewer where the process may have few descriptors: half of those are for files,
+// decoders, the database and the probes.
 func bounded(l net.Listener, opts Options) net.Listener {
+	all := max(1, min(opts.Connections, descriptors()/2))
 	return netutil.LimitListener(&addressListener{
-		Listener: l, each: opts.ConnectionsPerAddress, proxies: networks(opts.TrustedProxies), by: map[string]int{},
-	}, opts.Connections)
+		Listener: l, each: max(1, opts.ConnectionsPerAddress*all/opts.Connections), proxies: networks(opts.TrustedProxies), by: map[string]int{},
+	}, all)
+}
+
+// descriptors is how many this process may have open. Go has raised the limit as far as
+// it may be.
+func descriptors() int {
+	var files syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files); err != nil {
+		return math.MaxInt
+	}
+	return int(min(files.Cur, math.MaxInt))
 }
 
 // networks reads addresses and networks; routes has refused what is neither.

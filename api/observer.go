@@ -63,7 +63,7 @@ func (s *Server) answered(c *gin.Context, call *call) {
 	a := Answer{Route: c.FullPath(), Method: c.Request.Method, Status: c.Writer.Status(), Took: time.Since(call.start)}
 	switch {
 	case call.problem == nil:
-	case call.problem.code == internalError && call.gone && call.problem.reason == "":
+	case call.gone && call.problem.reason == "" && (call.problem.code == internalError || call.problem.code == invalidRequest && call.body.brokenOff()):
 		a.Reason = gone
 	default:
 		a.Reason = cmp.Or(call.problem.reason, Reason(call.problem.code))

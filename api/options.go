@@ -71,7 +71,7 @@ type Options struct {
 	Pace              Pace          // of uploads
 
 	ReadHeaderTimeout time.Duration
-	Connections       int // open at the same time
+	Connections       int // open at the same time, and no more than half of the descriptors that the process may have
 
 	// ConnectionsPerAddress is how many of them one address has. Trusted proxies and
 	// what runs on the same machine have as many as there are.

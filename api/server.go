@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net"
 	"net/http"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"deepfaked/internal/httplog"
 	"deepfaked/internal/job"
 )
 
@@ -66,7 +66,7 @@ func New(opts Options) (*Server, error) {
 		ReadHeaderTimeout: opts.ReadHeaderTimeout,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    headerBytes,
-		ErrorLog:          slog.NewLogLogger(opts.Logger.Handler(), slog.LevelDebug),
+		ErrorLog:          httplog.New(opts.Logger),
 		BaseContext:       func(net.Listener) context.Context { return base },
 		// OPTIONS * is for the routes to answer, with the headers of every answer.
 		DisableGeneralOptionsHandler: true,

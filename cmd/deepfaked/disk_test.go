@@ -13,6 +13,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
+
+	"deepfaked/internal/store"
 )
 
 // smallDisk mounts a file system of a few megabytes.
@@ -71,6 +73,26 @@ func TestFullDisk(t *testing.T) {
 	assert.Equal(t, "complete", s.finished(t, key, a.id())["status"])
 	assert.InDelta(t, 3, s.usage(t, key), 0)
 	assert.Zero(t, end(unix.SIGTERM))
+}
+
+// A start on a disk that has become full said "enter the process: commit: database or disk is full (13)",
+// or of a database that had been closed in order "disk I/O error (4874)", and named no folder.
+func TestAStartOnAFullDisk(t *testing.T) {
+	t.Parallel()
+	for name, closed := range map[string]bool{"stopped": true, "killed": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			data := smallDisk(t, "size=2m")
+			newKey(t, data, "patient", "pro")
+			if !closed {
+				books, err := store.Open(t.Context(), data, store.DefaultOptions())
+				require.NoError(t, err)
+				t.Cleanup(func() { assert.NoError(t, books.Close()) })
+			}
+			occupy(t, data)
+			call(t, "serve", "--listen", "127.0.0.1:0", "--data", data).refused(t, exitFailed, "there is no space left for the data folder "+data+": ")
+		})
+	}
 }
 
 // What can't be written to is said at the start.

@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"os"
 	"os/exec"
@@ -136,4 +137,49 @@ func TestALogThatNobodyReads(t *testing.T) {
 	require.NoError(t, cmd.Process.Signal(unix.SIGTERM))
 	_ = cmd.Wait() // its exit code says it
 	assert.Zero(t, cmd.ProcessState.ExitCode())
+}
+
+// Where who read the log was there and read no more, the pipe was full after a while, and a service that
+// was told to stop waited for it until somebody killed it, with its jobs not given back.
+func TestALogThatIsReadNoMore(t *testing.T) {
+	t.Parallel()
+	data := t.TempDir()
+	read, written, err := os.Pipe()
+	require.NoError(t, err)
+	defer func() { _, _ = read.Close(), written.Close() }()
+	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), os.Args[0], "serve", "--data", data, "--provider", "cpu", "--listen", "127.0.0.1:0", "--drain", "0s")
+	cmd.Stderr = written
+	require.NoError(t, cmd.Start())
+	ended := make(chan struct{})
+	go func() { defer close(ended); _ = cmd.Wait() }()
+	t.Cleanup(func() { _ = cmd.Process.Kill(); <-ended })
+	var line struct{ Address, Msg string }
+	for lines := json.NewDecoder(read); line.Msg != "ready"; {
+		require.NoError(t, lines.Decode(&line))
+	}
+	fill(t, int(written.Fd()))
+	books := (&instance{data: data}).books(t)
+	processes := func() (n int) {
+		require.NoError(t, books.QueryRowContext(t.Context(), "SELECT count(*) FROM processes").Scan(&n))
+		return n
+	}
+	require.Equal(t, 1, processes())
+	require.NoError(t, cmd.Process.Signal(unix.SIGTERM))
+	select {
+	case <-ended:
+	case <-time.After(patience):
+		t.Fatal("it waits for whoever reads the log")
+	}
+	assert.Equal(t, exitFailed, cmd.ProcessState.ExitCode())
+	assert.Zero(t, processes(), "it has left in order, but for the log")
+}
+
+// fill writes to a pipe until it takes no more.
+func fill(t *testing.T, pipe int) {
+	t.Helper()
+	require.NoError(t, unix.SetNonblock(pipe, true))
+	for err := error(nil); !errors.Is(err, unix.EAGAIN); _, err = unix.Write(pipe, []byte{'\n'}) {
+		require.NoError(t, err)
+	}
+	require.NoError(t, unix.SetNonblock(pipe, false))
 }

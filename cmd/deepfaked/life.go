@@ -37,7 +37,8 @@ func (s *service) serve(ctx context.Context) error {
 	finished := make(chan struct{})
 	untold := context.AfterFunc(ctx, func() {
 		defer close(finished)
-		s.logger.Info("stopping", "drain", s.cfg.Drain.String())
+		// Whoever reads the log may do so no more: nothing waits for it.
+		go s.logger.Info("stopping", "drain", s.cfg.Drain.String())
 		finish() // beside the requests: no job is begun that would be cut short
 	})
 	var err error
@@ -66,7 +67,7 @@ func (s *service) finish(left time.Duration) {
 	ctx, cancel := context.WithTimeout(context.Background(), max(left, 0))
 	defer cancel()
 	if err := s.jobs.Close(ctx); err != nil {
-		s.logger.Warn("the drain time was over before all jobs were done; they are taken up again", "error", err)
+		go s.logger.Warn("the drain time was over before all jobs were done; they are taken up again", "error", err)
 	}
 }
 

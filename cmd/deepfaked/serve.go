@@ -119,6 +119,9 @@ func runService(ctx context.Context, cfg config.Config, http bool, to streams) e
 	ctx, restore := signal.NotifyContext(ctx, append(hangUp(), os.Interrupt, syscall.SIGTERM)...)
 	defer restore()
 	defer context.AfterFunc(ctx, restore)()
+	if to.err == os.Stderr {
+		endAtLast(ctx, cfg.Drain)
+	}
 	// Whoever reads the log may end: a line that goes nowhere is no reason to. And a terminal
 	// that ends says so twice, once by its shell.
 	signal.Notify(make(chan os.Signal, 1), append(hangUp(), syscall.SIGPIPE)...)
@@ -141,6 +144,20 @@ func runService(ctx context.Context, cfg config.Config, http bool, to streams) e
 		logger.Info("stopped")
 	}
 	return err
+}
+
+// settling is how long a service may take to end in order after its drain time: longer than jobs
+// that are cut short, requests that won't stop and a database that does not answer, and shorter
+// than the half minute after which the unit for systemd and the Helm chart have it killed.
+const settling = 25 * time.Second
+
+// endAtLast ends the process some time after ctx and the drain time where it has not ended by
+// itself. All that writes to a pipe that is full waits for whoever reads the log, and so does the
+// sentence that would say why.
+func endAtLast(ctx context.Context, drain time.Duration) {
+	context.AfterFunc(ctx, func() {
+		time.AfterFunc(drain+settling, func() { os.Exit(exitFailed) })
+	})
 }
 
 // newLogger writes to w. The configuration has been validated.

@@ -13,6 +13,7 @@ import (
 	"deepfaked/internal/bucket"
 	"deepfaked/internal/config"
 	"deepfaked/internal/job"
+	"deepfaked/internal/redact"
 )
 
 // ownFolder is the address of the place for uploads of jobs that no other data
@@ -33,7 +34,7 @@ func jobsFolder(cfg config.Config) string {
 }
 
 // placeOf names the place where uploads of jobs wait, for an operator.
-func placeOf(cfg config.Config) string { return cmp.Or(jobsFolder(cfg), cfg.Uploads) }
+func placeOf(cfg config.Config) string { return cmp.Or(jobsFolder(cfg), redact.Text(cfg.Uploads)) }
 
 // openUploads opens what keeps the uploads of jobs: the folder that the spool
 // parks them in, or a bucket.

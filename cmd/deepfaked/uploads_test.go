@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"deepfaked/internal/bucket/buckettest"
+	"deepfaked/internal/config"
 )
 
 // credentials makes a file of the server's, for a process to have in its environment.
@@ -90,4 +91,12 @@ func TestUploadsRefused(t *testing.T) {
 			call(t, "serve", "--listen", "127.0.0.1:0", "--data", t.TempDir(), "--uploads", c.uploads).refused(t, exitFailed, c.words...)
 		})
 	}
+}
+
+// The line of the log that names the bucket had the password of its endpoint in it.
+func TestPlaceOfUploadsTellsNoPassword(t *testing.T) {
+	t.Parallel()
+	cfg := config.Default()
+	cfg.Uploads = "s3://uploads?endpoint=http://u:secret@minio:9000"
+	assert.Equal(t, "s3://uploads?endpoint=http://u:xxxxx@minio:9000", placeOf(cfg))
 }

@@ -10,6 +10,8 @@ import (
 	"net/http"
 	"net/http/pprof" // it registers in the default mux, too, which nobody serves
 	"time"
+
+	"deepfaked/internal/httplog"
 )
 
 // Options is what a Server is made of.
@@ -55,7 +57,7 @@ func Open(opts Options) (*Server, error) {
 	}
 	s := &Server{listener: listener, done: make(chan struct{}), http: &http.Server{
 		Handler: routes(opts), ReadTimeout: readTimeout, IdleTimeout: idleTimeout,
-		ErrorLog: slog.NewLogLogger(opts.Logger.Handler(), slog.LevelDebug),
+		ErrorLog: httplog.New(opts.Logger),
 	}}
 	go func() {
 		defer close(s.done)

@@ -15,6 +15,7 @@ import (
 	_ "gocloud.dev/blob/s3blob"    // s3://
 	"gocloud.dev/gcerrors"
 
+	"deepfaked/internal/redact"
 	"deepfaked/internal/spool"
 )
 
@@ -37,8 +38,17 @@ type Bucket struct {
 // words of the URL are those that gocloud.dev documents for its scheme;
 // credentials come from where the provider's own tools take them. What is opened
 // from the bucket lies in s, within its capacity. The error is a sentence for the
-// operator. The caller closes the bucket, and s after it.
+// operator, without passwords that stand in the address. The caller closes the bucket, and
+// s after it.
 func Open(ctx context.Context, address string, s *spool.Spool) (*Bucket, error) {
+	b, err := openBucket(ctx, address, s)
+	return b, redact.Error(err)
+}
+
+func openBucket(ctx context.Context, address string, s *spool.Spool) (*Bucket, error) {
+	if err := checkEndpoint(address); err != nil {
+		return nil, err
+	}
 	blobs, err := blob.OpenBucket(ctx, withoutChecksums(address))
 	if err != nil {
 		return nil, fmt.Errorf("uploads: %s can't be opened: %w", address, err)
@@ -48,6 +58,19 @@ func Open(ctx context.Context, address string, s *spool.Spool) (*Bucket, error) 
 		return nil, errors.Join(explain(address, err), b.Close())
 	}
 	return b, nil
+}
+
+// checkEndpoint refuses an endpoint that can't be read: the client would say so in words that
+// have a part of the password in them.
+func checkEndpoint(address string) error {
+	u, err := url.Parse(address)
+	if err != nil {
+		return errors.New("uploads: the address can't be read")
+	}
+	if _, err := url.Parse(u.Query().Get("endpoint")); err != nil {
+		return errors.New("uploads: the endpoint in the address can't be read: it must look like http://HOST:PORT")
+	}
+	return nil
 }
 
 // withoutChecksums tells the client of S3 not to check what it reads, unless the

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 	"unicode"
+
+	"deepfaked/internal/redact"
 )
 
 // Validate names the first field that makes no sense, by its name in the
@@ -182,15 +184,15 @@ func validateUploads(uploads string) error {
 	switch u.Scheme {
 	case "file":
 		if uploads != (&url.URL{Scheme: "file", Path: u.Path}).String() && uploads != "file://" || u.Path == "/" {
-			return fmt.Errorf("uploads is %q, it must be file:// for the data folder or file:///DIR for another one", uploads)
+			return fmt.Errorf("uploads is %q, it must be file:// for the data folder or file:///DIR for another one", redact.Text(uploads))
 		}
 	case "s3", "gs", "azblob":
 		if u.Host == "" {
-			return fmt.Errorf("uploads is %q, it must name a bucket, such as %s://BUCKET", uploads, u.Scheme)
+			return fmt.Errorf("uploads is %q, it must name a bucket, such as %s://BUCKET", redact.Text(uploads), u.Scheme)
 		}
 		return validateBucket(u)
 	default:
-		return fmt.Errorf("uploads is %q, it must be file://, s3://BUCKET, gs://BUCKET or azblob://CONTAINER", uploads)
+		return fmt.Errorf("uploads is %q, it must be file://, s3://BUCKET, gs://BUCKET or azblob://CONTAINER", redact.Text(uploads))
 	}
 	return nil
 }

@@ -1,8 +1,12 @@
 package metrics
 
 import (
+	"context"
+	"errors"
+	"log"
 	"log/slog"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -47,9 +51,24 @@ func New() *Metrics {
 // and logged.
 func (m *Metrics) Handler(logger *slog.Logger) http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{
-		ErrorLog: slog.NewLogLogger(logger.Handler(), slog.LevelWarn), ErrorHandling: promhttp.ContinueOnError,
+		ErrorLog: failures{slog.NewLogLogger(logger.Handler(), slog.LevelWarn)}, ErrorHandling: promhttp.ContinueOnError,
 		MaxRequestsInFlight: 4, Timeout: 10 * time.Second,
 	})
+}
+
+// failures logs what could not be found out or told, but not that who asked has left,
+// which is reported for each metric.
+type failures struct{ log *log.Logger }
+
+// Println implements promhttp.Logger.
+func (f failures) Println(v ...any) {
+	hasGone := func(v any) bool {
+		err, ok := v.(error)
+		return ok && errors.Is(err, context.Canceled)
+	}
+	if !slices.ContainsFunc(v, hasGone) {
+		f.log.Println(v...)
+	}
 }
 
 func (m *Metrics) counter(name, help string, labels ...string) *prometheus.CounterVec {

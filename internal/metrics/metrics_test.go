@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"log/slog"
@@ -10,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
@@ -75,6 +77,27 @@ func TestFigures(t *testing.T) {
 	} {
 		assert.Contains(t, text, line+"\n")
 	}
+}
+
+// A scrape that its client broke off left a warning in the log for each metric, some 56 of them. What
+// could not be found out is still one.
+func TestABrokenOffScrapeIsNoWarning(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, leave := context.WithCancel(t.Context())
+		m := watched(func(context.Context) (int, error) {
+			leave()
+			<-time.After(time.Second) // meanwhile it is noticed
+			return 0, errors.New("away")
+		})
+		var log bytes.Buffer
+		m.Handler(slog.New(slog.NewTextHandler(&log, nil))).ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(ctx, "GET", "/metrics", nil))
+		<-time.After(2 * time.Second) // what goes on without its client has an end, too
+		synctest.Wait()
+		assert.Equal(t, 1, strings.Count(log.String(), "level=WARN"), log.String())
+		assert.Contains(t, log.String(), "error gathering metrics: ")
+		assert.Contains(t, log.String(), "away")
+	})
 }
 
 // Whatever clients send, there are so many series and no more.

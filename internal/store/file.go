@@ -9,6 +9,9 @@ import (
 	"path/filepath"
 	"strconv"
 	"syscall"
+
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
 )
 
 // FileName is the database's name in the data folder.
@@ -41,17 +44,18 @@ func prepare(data string) (string, error) {
 	return path, errors.Join(file.Chmod(0o600), file.Close())
 }
 
-// bereft says that the database is not at its path although its log is: it was moved or deleted,
-// perhaps under a service that runs, and has entries that are nowhere else.
+// bereft says that the database is not at its path although its log is: it was moved, deleted or
+// emptied, perhaps under a service that runs, and has entries that are nowhere else.
 func bereft(path string) error {
 	missing := func(name string) bool {
-		_, err := os.Lstat(name)
-		return errors.Is(err, fs.ErrNotExist)
+		info, err := os.Stat(name)
+		return errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() == 0
 	}
-	if !missing(path) || missing(path+"-wal") {
+	// The log first: of a database that is being made there is none with entries before the file has some.
+	if missing(path+"-wal") || !missing(path) {
 		return nil
 	}
-	return fmt.Errorf("the database %s is gone, and its log %s-wal is not: move the database back, or the log away to begin anew", path, path)
+	return fmt.Errorf("the database %s is gone or empty, and its log %s-wal is not: move the database back, or the log away to begin anew", path, path)
 }
 
 // makeFolder makes the folder when it is absent and returns its absolute path.
@@ -75,10 +79,17 @@ func explain(dir string, err error) error {
 		return fmt.Errorf("the data folder %s can't be written to by this user; change its owner or name another one with --data: %w", dir, err)
 	case errors.Is(err, syscall.ENOTDIR), errors.Is(err, fs.ErrExist):
 		return fmt.Errorf("the data folder %s is not a folder: %w", dir, err)
-	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT), isFull(err):
 		return fmt.Errorf("there is no space left for the data folder %s: %w", dir, err)
 	}
 	return fmt.Errorf("use the data folder %s: %w", dir, err)
+}
+
+// isFull says that SQLite found no space. It may be the first to, as an empty file can still be made;
+// for the memory that it shares with other processes it has an error of its own.
+func isFull(err error) bool {
+	found, ok := errors.AsType[*sqlite.Error](err)
+	return ok && (found.Code() == sqlite3.SQLITE_FULL || found.Code() == sqlite3.SQLITE_IOERR_SHMSIZE)
 }
 
 // dsn is the address of the database for the driver.

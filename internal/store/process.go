@@ -29,7 +29,7 @@ func (s *Store) Join(ctx context.Context, logger *slog.Logger) (*Process, error)
 	host, _ := os.Hostname()
 	p := &Process{store: s, id: fmt.Sprintf("%.60s_%s", host, strings.ToLower(ulid.Make().String())), stop: func() {}}
 	if err := p.enter(ctx); err != nil {
-		return nil, fmt.Errorf("enter the process: %w", err)
+		return nil, s.explain("enter the process", err)
 	}
 	if s.pool != nil {
 		ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))

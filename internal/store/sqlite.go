@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"time"
 
 	"modernc.org/sqlite"
@@ -31,9 +32,17 @@ func openSQLite(ctx context.Context, data string, opts Options, history []migrat
 		s.file, err = os.Stat(path)
 	}
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("open the database %s: %w", path, err), s.Close())
+		return nil, errors.Join(s.explain("open the database "+path, err), s.Close())
 	}
 	return s, nil
+}
+
+// explain says what failed, or in a sentence that the disk of SQLite is full.
+func (s *Store) explain(doing string, err error) error {
+	if isFull(err) {
+		return explain(filepath.Dir(s.name), err)
+	}
+	return fmt.Errorf("%s: %w", doing, err)
 }
 
 // connect opens both pools; nothing is read yet.

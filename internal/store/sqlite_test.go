@@ -64,6 +64,13 @@ func TestAstray(t *testing.T) {
 	require.FileExists(t, path+"-wal")
 	require.NoError(t, os.WriteFile(path, nil, 0o600))
 	require.ErrorContains(t, s.Astray(), path+" is another file")
+	// An empty file, as a copy leaves that failed, says no more than none: the next start threw the log away,
+	// and the uploads of jobs that waited, too.
+	_, err = Open(t.Context(), dir, DefaultOptions())
+	require.ErrorContains(t, err, "is gone or empty")
+	info, err := os.Stat(path + "-wal")
+	require.NoError(t, err)
+	require.NotZero(t, info.Size())
 	require.NoError(t, os.Rename(elsewhere, path))
 	require.NoError(t, s.Write(t.Context(), func(tx *Tx) error { return insertAccount(t.Context(), tx, "a") }))
 	assert.NoError(t, s.Astray())

@@ -1,0 +1,2 @@
+// Package redact keeps passwords that stand in addresses out of logs and errors.
+package redact

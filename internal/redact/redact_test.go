@@ -1,0 +1,37 @@
+package redact
+
+import (
+	"errors"
+	"io/fs"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+func TestText(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{ //nolint:gosec // nobody's passwords
+		"s3://uploads?region=us-east-1":                                "s3://uploads?region=us-east-1",
+		"s3://b?endpoint=http://127.0.0.1:7070&use_path_style=true":    "s3://b?endpoint=http://127.0.0.1:7070&use_path_style=true",
+		"s3://b?endpoint=http://u@host:1":                              "s3://b?endpoint=http://u@host:1",
+		"minio://u:secret@host/b":                                      "minio://u:xxxxx@host/b",
+		"s3://b?endpoint=http://u:secret@host:1&region=x":              "s3://b?endpoint=http://u:xxxxx@host:1&region=x",
+		"s3://b?region=x&endpoint=http://u:se/cr@et@host":              "s3://b?region=x&endpoint=http://u:xxxxx@host",
+		"s3://b?endpoint=http://:secret@host":                          "s3://b?endpoint=http://:xxxxx@host",
+		"s3://b?endpoint=u:secret@host":                                "s3://b?endpoint=u:xxxxx@host",
+		"open s3://b?endpoint=http%3A%2F%2Fu%3Ase%2540cret%40host&x=y": "open s3://b?endpoint=http%3A%2F%2Fu%3Axxxxx%40host&x=y",
+		"s3://b?endpoint=http%3a%2f%2fu%3asecret%40host":               "s3://b?endpoint=http%3a%2f%2fu%3axxxxx%40host",
+		`Put "http://u:secret@host/b/x": dial tcp 10.0.0.1:80`:         `Put "http://u:xxxxx@host/b/x": dial tcp 10.0.0.1:80`,
+		`parse "u:secret@host": no`:                                    `parse "u:xxxxx@host": no`,
+	} {
+		assert.Equal(t, want, Text(text))
+	}
+}
+
+func TestError(t *testing.T) {
+	t.Parallel()
+	assert.NoError(t, Error(nil))
+	err := Error(&fs.PathError{Op: "open", Path: "x://u:secret@host", Err: fs.ErrNotExist})
+	assert.EqualError(t, err, "open x://u:xxxxx@host: file does not exist")
+	assert.True(t, errors.Is(err, fs.ErrNotExist))
+}
