@@ -37,6 +37,9 @@ func ReadCandidate(folder string) (*Candidate, error) {
 }
 
 func readCandidate(folder string) (*Candidate, error) {
+	if info, err := os.Stat(folder); err == nil && !info.IsDir() {
+		return nil, syscall.ENOTDIR // opening a pipe would wait for who writes to it
+	}
 	root, err := os.OpenRoot(folder)
 	if failed, ok := errors.AsType[*fs.PathError](err); ok {
 		return nil, failed.Err // the folder itself, which the caller names
