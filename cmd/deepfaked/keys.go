@@ -145,7 +145,7 @@ func (c *keysPlan) run(ctx context.Context, to streams) error {
 	return withLedger(ctx, c.configFlags, c.booksFlags, false, func(l *account.Ledger) error {
 		had, err := l.ChangePlan(ctx, c.Account, c.Plan)
 		if errors.Is(err, account.ErrNoAccount) {
-			return fmt.Errorf("there is no account %s; keys list shows all", c.Account)
+			return fmt.Errorf("there is no account %s; keys list shows all", filename.Shown(c.Account))
 		}
 		if err != nil {
 			return err

@@ -61,6 +61,8 @@ func TestKeysPlan(t *testing.T) {
 	assert.Regexp(t, `alice +pro`, call(t, "keys", "list", "--data", data).ok(t))
 	newKey(t, data, "alice", "pro")
 	call(t, "keys", "plan", "--data", data, "bob", "pro").refused(t, exitFailed, "bob", "keys list")
+	// Its sentence broke off there, and what followed stood by itself.
+	call(t, "keys", "plan", "--data", data, "bob\nMoved account alice", "pro").refused(t, exitFailed, `account "bob\nMoved account alice"; keys list`)
 	call(t, "keys", "plan", "--data", data, "alice", "gold").refused(t, exitUsage, "gold", "starter")
 }
 
