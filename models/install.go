@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 )
 
 // ErrInstalled says that a folder has a model of the name already.
@@ -36,6 +37,9 @@ func ReadCandidate(folder string) (*Candidate, error) {
 }
 
 func readCandidate(folder string) (*Candidate, error) {
+	if info, err := os.Stat(folder); err == nil && !info.IsDir() {
+		return nil, syscall.ENOTDIR // opening a pipe would wait for who writes to it
+	}
 	root, err := os.OpenRoot(folder)
 	if failed, ok := errors.AsType[*fs.PathError](err); ok {
 		return nil, failed.Err // the folder itself, which the caller names
@@ -91,6 +95,10 @@ func (c *Candidate) readLicences(fsys fs.FS) error {
 // whole model or nothing of it. The error wraps ErrInstalled when the name is
 // taken and replace is not set. dir belongs to one Install at a time.
 func (c *Candidate) Install(dir string, replace bool) (string, error) {
+	dir, err := whole(dir)
+	if err != nil {
+		return "", err
+	}
 	target := filepath.Join(dir, c.Card.Name)
 	if _, err := os.Lstat(target); err == nil && !replace {
 		return "", fmt.Errorf("the model %s %w, in %s", c.Card.Name, ErrInstalled, target)
@@ -114,6 +122,20 @@ func (c *Candidate) Install(dir string, replace bool) (string, error) {
 		return "", errors.Join(fmt.Errorf("put the model in its place: %w", err), putBack(work, target))
 	}
 	return target, nil
+}
+
+// whole is a folder's path from the root: the working directory may be the folder that a
+// replacement moves away, and relative paths go with it. It is asked of the system, since os.Getwd
+// may name a link to it, from which ".." leads elsewhere.
+func whole(dir string) (string, error) {
+	if filepath.IsAbs(dir) {
+		return dir, nil
+	}
+	working, err := syscall.Getwd()
+	if err != nil {
+		return "", fmt.Errorf("find the models folder: %w", err)
+	}
+	return filepath.Join(working, dir), nil
 }
 
 // Prepare makes the folder that Install writes to, when there is none, and says what would

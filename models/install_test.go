@@ -133,6 +133,36 @@ func TestInstallReplacesOnlyWhenTold(t *testing.T) {
 	}
 }
 
+// TestReplacingTheWorkingDirectory: with a relative --data, from within the model's folder or
+// through a link to it, moving that away made all other paths lead elsewhere: the old model was
+// taken away and the new one was not put in its place.
+func TestReplacingTheWorkingDirectory(t *testing.T) { //nolint:paralleltest // one working directory in a process
+	for _, linked := range []bool{false, true} {
+		dir := t.TempDir()
+		here, err := candidate(t, "first").Install(dir, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if linked {
+			link := filepath.Join(t.TempDir(), "link")
+			if err := os.Symlink(here, link); err != nil {
+				t.Fatal(err)
+			}
+			here = link
+		}
+		next := candidate(t, "first")
+		next.texts["LICENSE"] = []byte("new terms")
+		t.Chdir(here)
+		if _, err := next.Install("..", true); err != nil {
+			t.Error(err)
+		}
+		checkTerms(t, dir, "new terms")
+		if left := listing(t, dir); len(left) != 1 {
+			t.Errorf("the models folder has %q", left)
+		}
+	}
+}
+
 func checkTerms(t *testing.T, dir, want string) {
 	t.Helper()
 	got, err := os.ReadFile(filepath.Join(dir, "first", "LICENSE"))

@@ -28,10 +28,14 @@ type Found struct {
 // there may be none at all. A model folder that holds others is an error of its own.
 // The error is that of dir itself.
 func Scan(dir string) ([]Found, error) {
-	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+	info, err := os.Stat(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return nil, fmt.Errorf("models folder: %w: name another with --models", err)
-	} else if err != nil {
+	case err != nil:
 		return nil, fmt.Errorf("models folder: %w", err) // which names it
+	case !info.IsDir(): // opening a pipe would wait for who writes to it
+		return nil, &fs.PathError{Op: "models folder", Path: dir, Err: syscall.ENOTDIR}
 	}
 	found, err := scan(anyNames{beneath(dir)}, ".")
 	if err != nil {

@@ -7,8 +7,10 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/fstest"
+	"time"
 )
 
 // TestScanGoesOn: one bad folder says so, with its path, and the others are
@@ -106,6 +108,34 @@ func TestScanTellsOfModelsBesideACard(t *testing.T) {
 				t.Error(f.Err)
 			case c.folder != "" && (f.Err == nil || f.Model != nil || f.Folder != c.folder || !strings.Contains(f.Err.Error(), "model folder b")):
 				t.Errorf("%s: %v", f.Folder, f.Err)
+			}
+		})
+	}
+}
+
+// TestAPipeIsNoFolder: one that was named as the folder of models, or of a model to add, kept every
+// command that reads models waiting for ever for somebody who would write to it.
+func TestAPipeIsNoFolder(t *testing.T) {
+	t.Parallel()
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for kind, read := range map[string]func() error{
+		"models folder": func() error { _, err := Scan(pipe); return err },
+		"model folder":  func() error { _, err := ReadCandidate(pipe); return err },
+	} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			told := make(chan error, 1)
+			go func() { told <- read() }()
+			select {
+			case err := <-told:
+				if err == nil || err.Error() != kind+" "+pipe+": not a directory" {
+					t.Error(err)
+				}
+			case <-time.After(5 * time.Second):
+				t.Error("it waits")
 			}
 		})
 	}

@@ -38,7 +38,7 @@ type cli struct {
 	Decode decodeCommand `cmd:"" hidden:""`
 	Health healthCommand `cmd:"" help:"Ask the service on this machine whether it is ready; exits with 1 when it is not."`
 
-	Version kong.VersionFlag `help:"Print what this binary was built from."`
+	Version versionFlag `help:"Print what this binary was built from."`
 }
 
 // Pointers tell a flag that was not given from one that was: the order is flag,

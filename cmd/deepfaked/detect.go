@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -56,16 +55,20 @@ func (c *detectCommand) run(ctx context.Context, to streams) error {
 	return quietly(failed)
 }
 
-// judgeAll writes or collects the results.
+// judgeAll writes or collects the results. Where one can't be written, it judges no more.
 func (c *detectCommand) judgeAll(ctx context.Context, j *jury, to streams) (results []judged, failed int, err error) {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
 	bar, encoder := progress(to.err, len(c.Files), c.JSON), json.NewEncoder(to.out)
 	j.judge(ctx, c.Files, func(r judged) {
 		_ = bar.Add(1)
 		if r.Error != "" {
 			failed++
 		}
-		if c.JSON {
-			err = errors.Join(err, encoder.Encode(r))
+		if c.JSON && err == nil {
+			if err = encoder.Encode(r); err != nil {
+				stop()
+			}
 		}
 		results = append(results, r)
 	})

@@ -6,11 +6,13 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
 	"unicode"
 	"unicode/utf8"
@@ -20,6 +22,7 @@ import (
 
 	"deepfaked/inference"
 	"deepfaked/inference/ort"
+	"deepfaked/internal/config"
 	"deepfaked/models"
 	"deepfaked/preprocess"
 )
@@ -194,6 +197,25 @@ func TestDetectInterrupted(t *testing.T) { //nolint:paralleltest // one ONNX Run
 			assert.NotContains(t, out.String(), "context")
 		})
 	}
+}
+
+// TestDetectEndsWhereItCannotPrint: on a full disk it went on to judge all files, whose results
+// nobody got, and then told the same error for each.
+func TestDetectEndsWhereItCannotPrint(t *testing.T) { //nolint:paralleltest // one ONNX Runtime in a process
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	require.NoError(t, err)
+	defer func() { _ = full.Close() }()
+	cfg := config.Default()
+	cfg.Provider, cfg.Data = "cpu", t.TempDir()
+	c := detectCommand{JSON: true, Files: []string{"/nonexistent", write(t, "film.mp4", longFilm(t))}}
+	j, err := openJury(t.Context(), cfg, c.Files)
+	require.NoError(t, err)
+	defer func() { _ = j.Close() }()
+	results, _, err := c.judgeAll(t.Context(), j, streams{out: full, err: io.Discard})
+	require.ErrorIs(t, err, syscall.ENOSPC)
+	assert.Equal(t, 1, strings.Count(err.Error(), "no space left"), err)
+	require.Len(t, results, 2)
+	assert.Equal(t, "interrupted", results[1].Error)
 }
 
 func TestModels(t *testing.T) { //nolint:paralleltest // one ONNX Runtime in a process

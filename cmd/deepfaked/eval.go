@@ -38,7 +38,7 @@ func (c *evalCommand) run(ctx context.Context, to streams) error {
 		return err
 	}
 	cfg.Prior = config.Default().Prior // both classes weigh the same here, whatever a service expects by its configuration
-	files, err := findLabelled(c.Folder)
+	files, err := findLabelled(ctx, c.Folder)
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"strings"
 	"time"
 
@@ -66,7 +67,8 @@ func near(address string) string {
 
 // askReady asks on a connection of its own, past every proxy.
 func askReady(ctx context.Context, address string) error {
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/readyz", nil)
+	ready := url.URL{Scheme: "http", Host: address, Path: "/readyz"} // which writes the zone of an address as URLs have it
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, ready.String(), nil)
 	if err != nil {
 		return fmt.Errorf("health: %w", err)
 	}

@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -40,6 +41,7 @@ func TestHealth(t *testing.T) {
 		"on all addresses of IPv4":   {"0.0.0.0:" + port, "", nil},
 		"administration goes before": {"127.0.0.1:1", good, nil},
 		"not ready":                  {bad, "", []string{"503", "the models are loading"}},
+		"an address with a zone":     {"[::1%lo]:1", "", []string{"[::1%lo]:1 does not answer"}}, // was no valid URL
 		"nobody there":               {"127.0.0.1:1", "", []string{"127.0.0.1:1 does not answer"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -58,4 +60,20 @@ func TestHealth(t *testing.T) {
 	t.Setenv("DEEPFAKED_LISTEN", good)
 	call(t, "health").ok(t)
 	assert.Equal(t, "[::1]:8", near("[::]:8"))
+}
+
+// TestHealthWithAZone: a service on an address of one interface alone, as fe80::1%eth0 is, was
+// never found healthy: that was not asked.
+func TestHealthWithAZone(t *testing.T) {
+	t.Parallel()
+	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "[::1%lo]:0")
+	if err != nil {
+		t.Skip("no IPv6 here:", err)
+	}
+	s := &http.Server{ReadHeaderTimeout: time.Second, Handler: http.NotFoundHandler()}
+	go func() { _ = s.Serve(l) }()
+	defer func() { _ = s.Close() }()
+	_, port, err := net.SplitHostPort(l.Addr().String())
+	require.NoError(t, err)
+	call(t, "health", "--listen", "[::1%lo]:"+port).refused(t, exitFailed, "answered 404")
 }

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"os/signal"
 	"path/filepath"
+	"syscall"
 	"text/tabwriter"
 	"time"
 
@@ -97,14 +99,27 @@ func (c *keysCreate) run(ctx context.Context, to streams) error {
 	if err := account.ValidateName(c.Account); err != nil {
 		return err // before there is a database
 	}
+	unread := make(chan os.Signal, 1)
+	signal.Notify(unread, syscall.SIGPIPE) // or printing to who has gone would end the process at once
+	defer signal.Stop(unread)
 	return withLedger(ctx, c.configFlags, c.booksFlags, true, func(l *account.Ledger) error {
 		key, err := l.CreateKey(ctx, c.Account, c.Plan)
 		if err != nil {
 			return err
 		}
-		_, err = fmt.Fprintln(to.out, key.Token)
-		return err
+		if _, err := fmt.Fprintln(to.out, key.Token); err != nil {
+			return withdraw(ctx, l, key.ID, err)
+		}
+		return nil
 	})
+}
+
+// withdraw revokes a key that could not be printed: nobody has it, and nobody would miss it.
+func withdraw(ctx context.Context, l *account.Ledger, id string, why error) error {
+	if _, err := l.RevokeKey(context.WithoutCancel(ctx), id); err != nil {
+		return fmt.Errorf("the key %s could not be printed, nor revoked again, which keys revoke does: %w; %w", id, why, err)
+	}
+	return fmt.Errorf("the key could not be printed, and has been revoked again: %w", why)
 }
 
 func (c *keysList) run(ctx context.Context, to streams) error {
@@ -130,7 +145,7 @@ func (c *keysPlan) run(ctx context.Context, to streams) error {
 	return withLedger(ctx, c.configFlags, c.booksFlags, false, func(l *account.Ledger) error {
 		had, err := l.ChangePlan(ctx, c.Account, c.Plan)
 		if errors.Is(err, account.ErrNoAccount) {
-			return fmt.Errorf("there is no account %s; keys list shows all", c.Account)
+			return fmt.Errorf("there is no account %s; keys list shows all", filename.Shown(c.Account))
 		}
 		if err != nil {
 			return err

@@ -1,14 +1,19 @@
 package main
 
 import (
+	"bytes"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"deepfaked/internal/account"
 )
 
 // newKey makes a key as an operator does.
@@ -56,6 +61,8 @@ func TestKeysPlan(t *testing.T) {
 	assert.Regexp(t, `alice +pro`, call(t, "keys", "list", "--data", data).ok(t))
 	newKey(t, data, "alice", "pro")
 	call(t, "keys", "plan", "--data", data, "bob", "pro").refused(t, exitFailed, "bob", "keys list")
+	// Its sentence broke off there, and what followed stood by itself.
+	call(t, "keys", "plan", "--data", data, "bob\nMoved account alice", "pro").refused(t, exitFailed, `account "bob\nMoved account alice"; keys list`)
 	call(t, "keys", "plan", "--data", data, "alice", "gold").refused(t, exitUsage, "gold", "starter")
 }
 
@@ -86,6 +93,44 @@ func TestKeysOfNoName(t *testing.T) {
 	data := filepath.Join(t.TempDir(), "data")
 	call(t, "keys", "create", "--data", data, "--account", "two words", "--plan", "pro").refused(t, exitFailed, "two words", "letters")
 	assert.NoDirExists(t, data)
+}
+
+// TestAKeyThatCouldNotBePrinted: on a full disk, or in a pipe whose reader had gone, it was lost and
+// good for ever, and who tried again had one key more each time.
+func TestAKeyThatCouldNotBePrinted(t *testing.T) {
+	t.Parallel()
+	data := t.TempDir()
+	create := []string{"keys", "create", "--data", data, "--account", "alice", "--plan", "pro"}
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	require.NoError(t, err)
+	defer func() { _ = full.Close() }()
+	var log bytes.Buffer
+	assert.Equal(t, exitFailed, run(t.Context(), create, full, &log))
+	assert.Contains(t, log.String(), "has been revoked again: write /dev/full: no space left")
+
+	reader, writer, err := os.Pipe()
+	require.NoError(t, err)
+	require.NoError(t, reader.Close())
+	process := exec.CommandContext(t.Context(), os.Args[0], create...)
+	process.Stdout = writer
+	require.Error(t, process.Run())
+	require.NoError(t, writer.Close())
+	assert.Equal(t, exitFailed, process.ProcessState.ExitCode())
+
+	list := call(t, "keys", "list", "--data", data).ok(t)
+	assert.Equal(t, 3, strings.Count(list, "\n"), list)
+	assert.NotRegexp(t, `-\n`, list, "a key that nobody has is not revoked")
+}
+
+// TestAKeyThatStays: where it can't be revoked either, the error says which one it is.
+func TestAKeyThatStays(t *testing.T) {
+	t.Parallel()
+	data := t.TempDir()
+	err := withLedger(t.Context(), configFlags{}, booksFlags{dataFlag: dataFlag{&data}}, true, func(l *account.Ledger) error {
+		return withdraw(t.Context(), l, "dfk_gone", syscall.ENOSPC)
+	})
+	require.ErrorIs(t, err, syscall.ENOSPC)
+	require.ErrorContains(t, err, "the key dfk_gone could not be printed, nor revoked again")
 }
 
 // TestKeysAreStoredHashed looks for the secret in the database itself.

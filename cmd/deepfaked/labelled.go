@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -25,23 +26,34 @@ type labelled struct {
 	names      []string        // in the order of their folders
 	fake       map[string]bool // by name
 	unlabelled int             // files that are in no such folder
-	repeated   int             // files that have been found before, by another name
+	repeated   int             // files and folders that have been found before, by another name
 	hidden     int             // files and folders whose names begin with a dot
 	closed     []string        // for each folder that can't be read a sentence
 
-	first map[filename.Identity]string // the name by which a file was found
-	both  error                        // the first file that was found as genuine and as fake
-	read  func(dir string) ([]fs.DirEntry, error)
+	first  map[filename.Identity]string // the name by which a file was found
+	walked map[visit]bool
+	both   error // the first file that was found as genuine and as fake
+	read   func(dir string) ([]fs.DirEntry, error)
+}
+
+// visit is that of a folder, of which a file is genuine or fake by the way that led there.
+type visit struct {
+	folder filename.Identity
+	label  string
 }
 
 // findLabelled looks for files in folders called real or fake below dir; of
 // several the nearest counts. Links are followed.
-func findLabelled(dir string) (labelled, error) {
-	l := labelled{fake: map[string]bool{}, first: map[filename.Identity]string{}, read: os.ReadDir}
-	return l, l.find(dir)
+func findLabelled(ctx context.Context, dir string) (labelled, error) {
+	l := newLabelled(os.ReadDir)
+	return l, l.find(ctx, dir)
 }
 
-func (l *labelled) find(dir string) error {
+func newLabelled(read func(dir string) ([]fs.DirEntry, error)) labelled {
+	return labelled{fake: map[string]bool{}, first: map[filename.Identity]string{}, walked: map[visit]bool{}, read: read}
+}
+
+func (l *labelled) find(ctx context.Context, dir string) error {
 	info, err := os.Stat(dir)
 	switch {
 	case err != nil:
@@ -53,8 +65,10 @@ func (l *labelled) find(dir string) error {
 	if err != nil {
 		return err
 	}
-	l.walk(entries, dir, "", []fs.FileInfo{info})
+	l.walk(ctx, entries, dir, "", []fs.FileInfo{info})
 	switch {
+	case ctx.Err() != nil:
+		return errInterrupted
 	case l.both != nil:
 		return usageError{l.both}
 	case len(l.names) > 0:
@@ -67,9 +81,12 @@ func (l *labelled) find(dir string) error {
 
 // walk collects the files among the entries of a folder. The label is that of the nearest folder
 // above which has one; above are all folders on the way, so that a link to one of
-// them is not followed in circles.
-func (l *labelled) walk(entries []fs.DirEntry, dir, label string, above []fs.FileInfo) {
+// them is not followed in circles. It ends early with the context.
+func (l *labelled) walk(ctx context.Context, entries []fs.DirEntry, dir, label string, above []fs.FileInfo) {
 	for _, e := range entries {
+		if ctx.Err() != nil {
+			return
+		}
 		path := filepath.Join(dir, e.Name())
 		info, err := os.Stat(path) // what a link leads to; what leads nowhere fails when it is judged
 		switch {
@@ -77,10 +94,11 @@ func (l *labelled) walk(entries []fs.DirEntry, dir, label string, above []fs.Fil
 			l.hidden++
 		case err == nil && info.IsDir():
 			circle := slices.ContainsFunc(above, func(a fs.FileInfo) bool { return os.SameFile(a, info) })
-			if circle {
+			under := nearest(e.Name(), label)
+			if circle || l.walkedBefore(info, under) {
 				continue
 			}
-			l.walk(l.below(path), path, nearest(e.Name(), label), append(slices.Clone(above), info))
+			l.walk(ctx, l.below(path), path, under, append(slices.Clone(above), info))
 		case err != nil && nearest(e.Name(), "") != "":
 			l.cannotRead(path, err)
 		case label == "":
@@ -89,6 +107,19 @@ func (l *labelled) walk(entries []fs.DirEntry, dir, label string, above []fs.Fil
 			l.add(path, info, label == folderFake)
 		}
 	}
+}
+
+// walkedBefore says whether a folder has been walked with the label: once is enough, and where
+// each of a row of folders has two links to the next, the ways to the last are beyond counting.
+func (l *labelled) walkedBefore(folder fs.FileInfo, label string) bool {
+	is, told := filename.IdentityOf(folder)
+	this := visit{is, label}
+	before := told && l.walked[this]
+	if before {
+		l.repeated++
+	}
+	l.walked[this] = true
+	return before
 }
 
 // add takes a file, once: links would have it count, and narrow the intervals, as several.
@@ -149,7 +180,7 @@ func (l *labelled) tellLeftOut(w io.Writer) {
 		one, many string
 	}{
 		{l.unlabelled, "1 file is left out, because it is in no folder called real or fake", "%d files are left out, because they are in no folder called real or fake"},
-		{l.repeated, "1 file is left out, because it has been found before by another name", "%d files are left out, because they have been found before by other names"},
+		{l.repeated, "1 file or folder is left out, because it has been found before by another name", "%d files or folders are left out, because they have been found before by other names"},
 		{l.hidden, "1 file or folder is left out, because its name begins with a dot", "%d files or folders are left out, because their names begin with a dot"},
 	} {
 		switch {

@@ -2,15 +2,15 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"deepfaked/internal/filename"
 )
 
 // tree makes empty files in folders of a new folder.
@@ -30,7 +30,7 @@ func TestNearestFolderTells(t *testing.T) {
 	t.Parallel()
 	dir := tree(t, "a/b/real/x.jpg", "fake/gan/y.png", "fake/real/z.png", "real/v/fake/w/u.png", "notes.txt", "a/q.jpg",
 		"really/n.jpg", "Fake/n.jpg", "real/.DS_Store", ".git/real/c.jpg")
-	l, err := findLabelled(dir)
+	l, err := findLabelled(t.Context(), dir)
 	require.NoError(t, err)
 	got := map[string]bool{}
 	for _, name := range l.names {
@@ -56,7 +56,7 @@ func TestLinks(t *testing.T) {
 	}
 	link := filepath.Join(t.TempDir(), "link")
 	require.NoError(t, os.Symlink(dir, link))
-	l, err := findLabelled(link)
+	l, err := findLabelled(t.Context(), link)
 	require.NoError(t, err)
 	var names []string
 	for _, name := range l.names {
@@ -75,14 +75,14 @@ func TestAFileFoundTwice(t *testing.T) {
 	for from, to := range map[string]string{"real/link.jpg": "a.jpg", "real/sub2": "sub", "real/zz": "sub"} {
 		require.NoError(t, os.Symlink(to, filepath.Join(dir, from)))
 	}
-	l, err := findLabelled(dir)
+	l, err := findLabelled(t.Context(), dir)
 	require.NoError(t, err)
 	assert.Equal(t, []string{filepath.Join(dir, "fake/c.jpg"), filepath.Join(dir, "real/a.jpg"), filepath.Join(dir, "real/sub/b.jpg")}, l.names)
 	var out bytes.Buffer
 	l.tellLeftOut(&out)
-	assert.Equal(t, "deepfaked: 3 files are left out, because they have been found before by other names\n", out.String())
+	assert.Equal(t, "deepfaked: 3 files or folders are left out, because they have been found before by other names\n", out.String())
 	require.NoError(t, os.Link(filepath.Join(dir, "fake/c.jpg"), filepath.Join(dir, "real/c.jpg")))
-	_, err = findLabelled(dir)
+	_, err = findLabelled(t.Context(), dir)
 	require.ErrorAs(t, err, new(usageError))
 	assert.ErrorContains(t, err, "are one file, which can't be in a folder called real and in one called fake")
 }
@@ -95,7 +95,7 @@ func TestAClassThatIsAway(t *testing.T) {
 	away := filepath.Join(dir, "b", "real")
 	require.NoError(t, os.Mkdir(filepath.Dir(away), 0o700))
 	require.NoError(t, os.Symlink("/nonexistent", away))
-	l, err := findLabelled(dir)
+	l, err := findLabelled(t.Context(), dir)
 	require.NoError(t, err)
 	assert.Equal(t, []string{away + ": The folder cannot be read: no such file or directory."}, l.closed)
 	assert.Zero(t, l.unlabelled)
@@ -109,13 +109,14 @@ func TestAFolderThatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	dir := tree(t, "fake/y.jpg", "real/sub/secret/z.jpg", "real/x.jpg")
 	refused := map[string]bool{filepath.Join(dir, "real", "sub", "secret"): true}
-	l := labelled{fake: map[string]bool{}, first: map[filename.Identity]string{}, read: func(dir string) ([]fs.DirEntry, error) {
+	read := func(dir string) ([]fs.DirEntry, error) {
 		if refused[dir] {
 			return nil, &fs.PathError{Op: "open", Path: dir, Err: fs.ErrPermission}
 		}
 		return os.ReadDir(dir)
-	}}
-	require.NoError(t, l.find(dir))
+	}
+	l := newLabelled(read)
+	require.NoError(t, l.find(t.Context(), dir))
 	assert.Equal(t, []string{filepath.Join(dir, "fake", "y.jpg"), filepath.Join(dir, "real", "x.jpg")}, l.names)
 	var out bytes.Buffer
 	l.tellLeftOut(&out)
@@ -123,10 +124,54 @@ func TestAFolderThatCannotBeRead(t *testing.T) {
 	e := evaluate(t.Context(), &jury{}, labelled{closed: l.closed}, streams{err: &out})
 	assert.Equal(t, [2]int{1, 1}, [2]int{e.files, e.failed})
 	refused[filepath.Join(dir, "fake")], refused[filepath.Join(dir, "real")] = true, true
-	l.names = nil
-	require.ErrorContains(t, l.find(dir), "holds no file that can be read")
+	l = newLabelled(read)
+	require.ErrorContains(t, l.find(t.Context(), dir), "holds no file that can be read")
 	refused[dir] = true
-	require.ErrorIs(t, l.find(dir), fs.ErrPermission)
+	require.ErrorIs(t, l.find(t.Context(), dir), fs.ErrPermission)
+}
+
+// TestFoldersThatAreLinkedTwice: where each of some folders had two links to the next, all ways
+// to the last were walked: with 20 of them eval began after minutes, with 40 never, and told
+// of a single file beside them as of a hundred thousand.
+func TestFoldersThatAreLinkedTwice(t *testing.T) {
+	t.Parallel()
+	const links = 16 // 2¹⁶ ways
+	dir := tree(t, "real/x.jpg", "notes.txt")
+	for i := range links {
+		from := filepath.Join(dir, "d"+strconv.Itoa(i))
+		require.NoError(t, os.Mkdir(from, 0o700))
+		for _, name := range []string{"a", "b"} {
+			require.NoError(t, os.Symlink(filepath.Join(dir, "d"+strconv.Itoa(i+1)), filepath.Join(from, name)))
+		}
+	}
+	last := filepath.Join(dir, "d"+strconv.Itoa(links))
+	require.NoError(t, os.MkdirAll(filepath.Join(last, "fake"), 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(last, "fake", "y.jpg"), nil, 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(last, "z.jpg"), nil, 0o600))
+	reads := 0
+	l := newLabelled(func(dir string) ([]fs.DirEntry, error) {
+		reads++
+		return os.ReadDir(dir)
+	})
+	require.NoError(t, l.find(t.Context(), dir))
+	assert.Equal(t, links+4, reads, "each folder is read once")
+	assert.Len(t, l.names, 2)
+	assert.Equal(t, 2, l.unlabelled)
+}
+
+// TestLookingForFilesIsInterrupted: the first Ctrl-C was not heeded before all files had been found.
+func TestLookingForFilesIsInterrupted(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	reads := 0
+	l := newLabelled(func(dir string) ([]fs.DirEntry, error) {
+		if reads++; reads == 2 { // the second is a folder of two in the first
+			cancel()
+		}
+		return os.ReadDir(dir)
+	})
+	require.ErrorIs(t, l.find(ctx, tree(t, "fake/x.jpg", "fake/more/z.jpg", "real/y.jpg")), errInterrupted)
+	assert.Equal(t, 2, reads)
 }
 
 // TestEvalUsage: what is wrong with the folder is said before anything is loaded.

@@ -145,7 +145,9 @@ func (c *modelsVerify) run(_ context.Context, to streams) error {
 		if f.Err != nil {
 			verdict, failed = oneLine(f.Err), failed+1
 		}
-		_, _ = fmt.Fprintf(to.out, "%s: %s\n", label, verdict)
+		if _, err := fmt.Fprintf(to.out, "%s: %s\n", label, verdict); err != nil {
+			return err
+		}
 	}
 	return quietly(failed)
 }

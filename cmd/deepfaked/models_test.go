@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -144,6 +145,23 @@ func TestListSaysThatItCouldNotPrint(t *testing.T) {
 	assert.Equal(t, exitFailed, run(t.Context(), args, full, &log))
 	assert.Contains(t, log.String(), "nowhere")
 	assert.Contains(t, log.String(), "no space left")
+}
+
+// TestWhatIsNotPrintedIsToldOf: to a full disk these commands printed nothing, and exited with 0.
+func TestWhatIsNotPrintedIsToldOf(t *testing.T) { //nolint:paralleltest // one ONNX Runtime in a process
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	require.NoError(t, err)
+	defer func() { _ = full.Close() }()
+	for _, args := range [][]string{
+		{"--version"},
+		{"models", "verify", "--provider", "cpu", "--data", t.TempDir()},
+		{"models", "bench", "--provider", "cpu", "--data", t.TempDir(), "--batch", "1", "--for", "1ms"},
+	} {
+		var log bytes.Buffer
+		assert.Equal(t, exitFailed, run(t.Context(), args, full, &log), args)
+		assert.Equal(t, "deepfaked: write /dev/full: no space left on device\n", log.String(), args)
+	}
+	require.ErrorIs(t, (&modelsBench{}).tell(make([]speed, 2), full), syscall.ENOSPC)
 }
 
 func TestSchemaIsPrinted(t *testing.T) {

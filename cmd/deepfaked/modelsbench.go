@@ -56,7 +56,9 @@ func (c *modelsBench) run(ctx context.Context, to streams) error {
 		return err
 	}
 	if !c.JSON {
-		_, _ = fmt.Fprintf(to.out, "%26s%10s%7s%11s%9s%10s\n", "MODEL", "PROVIDER", "BATCH", "MEDIAN ms", "P99 ms", "ROWS/s")
+		if _, err := fmt.Fprintf(to.out, "%26s%10s%7s%11s%9s%10s\n", "MODEL", "PROVIDER", "BATCH", "MEDIAN ms", "P99 ms", "ROWS/s"); err != nil {
+			return err
+		}
 	}
 	for i := range chosen {
 		var speeds []speed
@@ -73,11 +75,13 @@ func (c *modelsBench) run(ctx context.Context, to streams) error {
 // built-in models need.
 func (c *modelsBench) tell(speeds []speed, out io.Writer) error {
 	for _, s := range speeds {
-		if !c.JSON {
-			_, _ = fmt.Fprintf(out, "%26s%10s%7d%11.2f%9.2f%10.1f\n", s.Model, s.Provider, s.Batch, s.MedianMS, s.P99MS, s.Rows)
-			continue
+		var err error
+		if c.JSON {
+			err = json.NewEncoder(out).Encode(s)
+		} else {
+			_, err = fmt.Fprintf(out, "%26s%10s%7d%11.2f%9.2f%10.1f\n", s.Model, s.Provider, s.Batch, s.MedianMS, s.P99MS, s.Rows)
 		}
-		if err := json.NewEncoder(out).Encode(s); err != nil {
+		if err != nil {
 			return err
 		}
 	}

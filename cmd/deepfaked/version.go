@@ -5,7 +5,23 @@ import (
 	"fmt"
 	"runtime/debug"
 	"strings"
+
+	"github.com/alecthomas/kong"
 )
+
+// versionFlag is kong's, but that it says when it can't print.
+type versionFlag bool
+
+// BeforeReset prints the version and ends the program. Kong calls it.
+func (versionFlag) BeforeReset(app *kong.Kong, vars kong.Vars) error { //nolint:unparam // kong wants an error
+	if _, err := fmt.Fprintln(app.Stdout, vars["version"]); err != nil {
+		_, _ = fmt.Fprintln(app.Stderr, "deepfaked:", err)
+		app.Exit(exitFailed)
+		return nil
+	}
+	app.Exit(exitOK)
+	return nil
+}
 
 // versionText says what this binary was built from: the revision, as git's short form, and Go.
 func versionText() string {

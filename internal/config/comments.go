@@ -2,9 +2,13 @@ package config
 
 import (
 	"bytes"
+	"encoding/json"
+	"fmt"
 	"io"
 	"reflect"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/goccy/go-yaml"
 )
@@ -14,11 +18,28 @@ func Write(to io.Writer, c Config) error {
 	notes := comments{notes: yaml.CommentMap{}, told: map[reflect.Type]bool{}}
 	notes.of(reflect.TypeFor[Config](), "$")
 	var whole bytes.Buffer // the encoder does not say that it could not write
-	if err := yaml.NewEncoder(&whole, yaml.WithComment(notes.notes)).Encode(c); err != nil {
+	if err := yaml.NewEncoder(&whole, yaml.WithComment(notes.notes), yaml.CustomMarshaler(scalar)).Encode(c); err != nil {
 		return err
 	}
 	_, err := whole.WriteTo(to)
 	return err
+}
+
+// scalar is a string as it stands in the file: as the encoder has it, or in quotes where that is
+// read back as another, as one with a tab is, or .inf.
+func scalar(value string) ([]byte, error) {
+	if !utf8.ValidString(value) {
+		return nil, fmt.Errorf("%q is not UTF-8, as a configuration must be: it can be given by a flag or in the environment", value)
+	}
+	plain, err := yaml.Marshal(value)
+	if err != nil {
+		return nil, err
+	}
+	var read string
+	if strings.ContainsFunc(value, unicode.IsControl) || yaml.Unmarshal(plain, &read) != nil || read != value {
+		return json.Marshal(value)
+	}
+	return plain, nil
 }
 
 // comments are collected from the fields' tags. What a type says of its fields is said

@@ -56,3 +56,30 @@ func TestLoadReadsWhatWriteWrites(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, c, got)
 }
+
+// TestLoadReadsStringsAsTheyWere: config printed a folder with a tab in its name, or one called
+// .inf, as what --config took for another's name, and one that begins with "? " as what it refused.
+func TestLoadReadsStringsAsTheyWere(t *testing.T) {
+	t.Parallel()
+	for _, value := range []string{
+		"a\tb", "\t", "a\t", "a\rb", "a\r\nb", "a\nb", "\n", "\n\n", ".inf", "-.Inf", ".nan", "? x", "?", "---", "...", "~", "!x", "&x", "{a", "'", `a\b`, "\x00", "\u2028", "é", "😀",
+	} {
+		c := Default()
+		c.Data, c.Models, c.Log.Format = value, []string{value, "x"}, value
+		var out strings.Builder
+		require.NoError(t, Write(&out, c))
+		got, err := load(t, out.String())
+		require.NoError(t, err, "%q", value)
+		assert.Equal(t, []string{value, value, value, "x"}, []string{got.Data, got.Log.Format, got.Models[0], got.Models[1]})
+	}
+}
+
+// TestWriteRefusesWhatIsNotUTF8: it was printed, and then refused by --config.
+func TestWriteRefusesWhatIsNotUTF8(t *testing.T) {
+	t.Parallel()
+	c := Default()
+	c.Models = []string{"x", "d\xe9"}
+	var out strings.Builder
+	require.ErrorContains(t, Write(&out, c), `"d\xe9" is not UTF-8`)
+	assert.Empty(t, out.String())
+}

@@ -3,6 +3,7 @@ package measure
 import (
 	"math"
 	"slices"
+	"sort"
 )
 
 // normal95 is the two-sided 95 % quantile of the normal distribution.
@@ -83,7 +84,7 @@ func placements(these, others []float64) []float64 {
 	out := make([]float64, len(these))
 	for i, p := range these {
 		below, _ := slices.BinarySearch(sorted, p)
-		upTo, _ := slices.BinarySearch(sorted, math.Nextafter(p, math.Inf(1)))
+		upTo := sort.Search(len(sorted), func(i int) bool { return sorted[i] > p })
 		out[i] = float64(below+upTo) / 2 / float64(len(sorted))
 	}
 	return out

@@ -79,6 +79,20 @@ func TestReliabilityByHand(t *testing.T) {
 	assert.InDelta(t, .5*.2+.4/6+.1/3, s.ECE(), 1e-12)
 }
 
+// TestInfiniteScores: a genuine and a fake file that were both given +Inf tied to the ROC and the
+// EER, and to the AUC the fake one came behind: a detector that tells nothing had an AUC of 0.
+func TestInfiniteScores(t *testing.T) {
+	t.Parallel()
+	inf := math.Inf(1)
+	for _, tie := range []float64{inf, -inf, math.MaxFloat64} {
+		s := measure.Scores{Real: []float64{tie, tie}, Fake: []float64{tie}}
+		assert.InDelta(t, .5, s.AUC(), 1e-12, tie)
+		assert.InDelta(t, .5, s.EER(), 1e-12, tie)
+	}
+	s := measure.Scores{Real: []float64{-inf, inf}, Fake: []float64{-inf, 0, inf}}
+	assert.InDelta(t, (.25+.5+.75)/3, s.AUC(), 1e-12)
+}
+
 // TestWithoutAClass: nothing is made up where there is nothing to tell apart.
 func TestWithoutAClass(t *testing.T) {
 	t.Parallel()
