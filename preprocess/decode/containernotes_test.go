@@ -48,6 +48,53 @@ func TestNotes(t *testing.T) {
 	}
 }
 
+// TestPatchedPicturesAreNoted: of films in which the decoder had made up a part of what was
+// judged, nobody was told. What it made up behind the pictures that are judged, or did not
+// decode, is no concern of theirs.
+func TestPatchedPicturesAreNoted(t *testing.T) {
+	t.Parallel()
+	incomplete := []preprocess.Note{preprocess.Incomplete}
+	film := func(codec, group string) []byte {
+		path := filepath.Join(t.TempDir(), "x.avi")
+		ffmpeg(t, "-f", "lavfi", "-i", "testsrc2=s=320x240:r=5:d=16", "-pix_fmt", "yuv420p", "-c:v", codec, "-g", group, "-bf", "0", path)
+		return read(t, path)
+	}
+	for _, codec := range []string{"libx264", "mpeg4"} {
+		whole, keys := film(codec, "80"), film(codec, "5")
+		for name, tc := range map[string]struct {
+			file []byte
+			want []preprocess.Note
+		}{
+			"healthy":            {whole, nil},
+			"before one":         {halved(whole, 1), incomplete},
+			"behind the last":    {halved(whole, 78), nil},
+			"healthy, key":       {keys, nil},
+			"key":                {halved(keys, 25), incomplete},
+			"between key frames": {halved(keys, 27), nil},
+		} {
+			d, err := decodeBytes(t, tc.file, preprocess.AVI, preprocess.DefaultLimits())
+			if err != nil || !slices.Equal(d.Notes, tc.want) {
+				t.Errorf("%s, %s: notes %q, want %q, %v", codec, name, d.Notes, tc.want, err)
+			}
+		}
+	}
+}
+
+// halved is an AVI film without the second half of a picture.
+func halved(film []byte, picture int) []byte {
+	spoiled := spoiledChunks(film, "00dc", picture, picture)
+	from := 0
+	for spoiled[from] == film[from] {
+		from++
+	}
+	to := len(film)
+	for spoiled[to-1] == film[to-1] {
+		to--
+	}
+	copy(spoiled[from:(from+to)/2], film[from:])
+	return spoiled
+}
+
 // TestTagsAreNotDamage: of sound with tags behind it, and of files that were joined, people
 // were told that part could not be decoded, though all of it was judged: one packet without
 // sense was enough. What is damaged beside tags is told as before.

@@ -3,9 +3,11 @@
 package decode
 
 /*
+#cgo pkg-config: zlib
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdint.h>
+#include <zlib.h>
 
 typedef int (*readStrip)(void *, uint32_t, uint32_t *, int);
 typedef int (*readTile)(void *, uint32_t, uint32_t, uint32_t *, int);
@@ -24,6 +26,26 @@ int TIFFReadRGBATile(void *tiff, uint32_t column, uint32_t row, uint32_t *raster
 	if (!real)
 		real = (readTile)dlsym(RTLD_DEFAULT, "TIFFReadRGBATileExt");
 	return real ? real(tiff, column, row, raster, 1) : 0;
+}
+
+typedef int (*inflateAll)(void *, const void *, size_t, void *, size_t, size_t *);
+
+// libdeflate_zlib_decompress stands in front of libdeflate's, by which libtiff unpacks strips
+// and tiles. Some writers fill up the last strip, so that it holds more than there is room for:
+// libdeflate stops before what does not fit as a whole, libtiff calls that success, and what
+// the memory held before stands for the rest. zlib goes on until the room is full.
+int libdeflate_zlib_decompress(void *d, const void *in, size_t n, void *out, size_t room, size_t *filled) {
+	enum { badData = 1, insufficientSpace = 3 };
+	static inflateAll real;
+	if (!real)
+		real = (inflateAll)dlsym(RTLD_NEXT, "libdeflate_zlib_decompress");
+	int r = real ? real(d, in, n, out, room, filled) : badData;
+	if (r != insufficientSpace)
+		return r;
+	uLongf got = room;
+	uLong taken = n;
+	uncompress2(out, &got, in, &taken);
+	return got == room ? r : badData;
 }
 */
 import "C"

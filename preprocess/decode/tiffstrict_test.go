@@ -5,6 +5,7 @@ package decode
 import (
 	"bytes"
 	"encoding/binary"
+	"hash/adler32"
 	"image"
 	"image/jpeg"
 	"slices"
@@ -44,6 +45,58 @@ func TestTIFFWithDamagedStrips(t *testing.T) {
 		"one tile of two": {greyTIFF(8, tile, make([]byte, len(tile))), true},
 	} {
 		wantRefused(t, name, tc.file, tc.refused)
+	}
+}
+
+// TestTIFFFilledUp: of files whose strips hold more rows than their pictures, as some writers
+// fill up the last one, the last pixels were those of a picture that somebody else had sent
+// before, or black.
+func TestTIFFFilledUp(t *testing.T) {
+	t.Parallel()
+	stored := func(data []byte) []byte { // which does not come in small steps
+		b := []byte{0x78, 1}
+		for i, rest := range slices.Collect(slices.Chunk(data, 10_000)) {
+			n := uint16(len(rest))
+			b = append(b, map[bool]byte{true: 1}[(i+1)*10_000 >= len(data)])
+			b = append(binary.LittleEndian.AppendUint16(binary.LittleEndian.AppendUint16(b, n), ^n), rest...)
+		}
+		return binary.BigEndian.AppendUint32(b, adler32.Checksum(data))
+	}
+	packed := func(data []byte) []byte { return deflated(t, data) }
+	for name, tc := range map[string]struct {
+		bits, tiles int
+		pack        func([]byte) []byte
+	}{
+		"8 bits": {8, 1, packed}, "16 bits": {16, 1, packed}, "tiles": {16, 2, packed},
+		"8 bits, stored": {8, 1, stored}, "16 bits, stored": {16, 1, stored}, "tiles, stored": {16, 2, stored},
+	} {
+		whole := 96 * 64 * tc.bits / 8 / tc.tiles
+		file := func(level byte, length int) []byte {
+			part := tc.pack(bytes.Repeat([]byte{level}, length))
+			return packedFile(binary.LittleEndian, slices.Repeat([][]byte{part}, tc.tiles),
+				tiffTag{258, []uint16{uint16(tc.bits)}}, tiffTag{259, []uint16{8}}, tiffTag{262, []uint16{1}}, tiffTag{277, []uint16{1}})
+		}
+		for range 4 {
+			for _, length := range []int{whole, whole + 3_000} {
+				wantLevel(t, name, file(0xc3, whole), 0xc3) // leaves its pixels in memory
+				wantLevel(t, name, file(0x40, length), 0x40)
+			}
+		}
+		broken := file(0x40, whole+3_000)
+		clear(broken[4098:4120])
+		wantRefused(t, name+", damaged", broken, true)
+	}
+}
+
+// wantLevel decodes a grey TIFF file all of whose pixels have one level.
+func wantLevel(t *testing.T, name string, file []byte, level byte) {
+	t.Helper()
+	_, frames, err := decodeTest(t, file, preprocess.TIFF, preprocess.DefaultLimits())
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	if i := slices.IndexFunc(frames[0].pix, func(v byte) bool { return v != level }); i >= 0 {
+		t.Errorf("%s: value %d of %d is %#x, want %#x", name, i, len(frames[0].pix), frames[0].pix[i], level)
 	}
 }
 

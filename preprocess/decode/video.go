@@ -50,6 +50,7 @@ type video struct {
 	width         int           // upright, set with the first picture
 	height        int
 	taken         int
+	patched       bool // the decoder made up a part of what was taken, or of what that may rest on
 }
 
 // newVideo is a film without pictures yet.
@@ -194,10 +195,15 @@ func (v *video) readClip(clip *os.File, list []piece, targets []target, reels []
 	defer v.separately(list)()
 	mat := gocv.NewMat()
 	defer closeMat(&mat)
+	patchedPart := -1 // the last piece of which the decoder made something up
 	for range clipLength(list) {
 		ordinal := grab(capture, list)
 		if ordinal < 0 || v.packets[ordinal].hidden {
 			continue // a packet that is damaged, or not wanted: the clip does not say what is hidden
+		}
+		part := pieceOf(list, ordinal)
+		if isPatched() {
+			patchedPart = part
 		}
 		targets = notPassed(list, targets, ordinal)
 		taker := due(reels, ordinal)
@@ -210,6 +216,7 @@ func (v *video) readClip(clip *os.File, list []piece, targets []target, reels []
 		if !hit && taker == nil || !retrieve(capture, &mat, l) {
 			continue
 		}
+		v.patched = v.patched || part == patchedPart
 		if taker != nil {
 			if err := taker.take(mat, turnOf(v.stream), l.StretchSide, out); err != nil {
 				return err

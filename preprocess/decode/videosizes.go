@@ -11,6 +11,7 @@ int receivePiece(AVCodecContext *, AVFrame *); // in videopieces.go
 
 static __thread int clipWidth, clipHeight, clipFormat;
 static __thread AVFrame *oddFrame;
+static __thread int patched; // whether the decoder has made up a part of the last picture
 
 // keepOdd keeps a picture that is not as the clip's first one is.
 static int keepOdd(AVFrame *f) {
@@ -28,11 +29,13 @@ static int keepOdd(AVFrame *f) {
 // avcodec_receive_frame stands in front of libavcodec's: OpenCV 4.6 goes on converting
 // pictures by the size that the first one had, and reads beyond those that are smaller.
 // What is of another size, or in another format, is kept for us to convert. Threads that
-// are not reading a clip get the library's answer.
+// are not reading a clip get the library's answer. What a decoder makes up it tells here alone.
 int avcodec_receive_frame(AVCodecContext *c, AVFrame *f) {
 	int r = receivePiece(c, f);
-	if (r >= 0 && clipWidth > 0 && c->codec_type == AVMEDIA_TYPE_VIDEO)
+	if (r >= 0 && clipWidth > 0 && c->codec_type == AVMEDIA_TYPE_VIDEO) {
+		patched = f->decode_error_flags != 0;
 		r = keepOdd(f);
+	}
 	return r;
 }
 
@@ -42,6 +45,8 @@ static void expectSize(int w, int h) {
 	clipFormat = AV_PIX_FMT_NONE;
 	av_frame_free(&oddFrame);
 }
+
+static int isPatched(void) { return patched; }
 
 static void oddSize(int *w, int *h) {
 	*w = oddFrame ? oddFrame->width : 0;
@@ -89,6 +94,9 @@ func watchSizes(capture *gocv.VideoCapture) (done func()) {
 	C.expectSize(C.int(capture.Get(gocv.VideoCaptureFrameWidth)), C.int(capture.Get(gocv.VideoCaptureFrameHeight)))
 	return func() { C.expectSize(0, 0) }
 }
+
+// isPatched says whether the decoder has made up a part of the picture that was grabbed last.
+func isPatched() bool { return C.isPatched() != 0 }
 
 // retrieve converts the picture that was grabbed last into mat, and says whether there is
 // one, within the limit. Recordings of calls change their size with the network.

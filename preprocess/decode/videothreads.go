@@ -33,11 +33,12 @@ import (
 	"gocv.io/x/gocv"
 )
 
-// clipThreads is how many threads decode one video. There are as many children
-// as processors, so more would only take turns.
-const clipThreads = 2
+// clipThreads is how many threads decode one video. Several race with each other where a
+// decoder makes up what is damaged, so that the same film comes out differently each time,
+// and there are as many children as processors: more would mostly take turns.
+const clipThreads = 1
 
-// openBounded has OpenCV open a video with clipThreads threads.
+// openBounded has OpenCV open a video that clipThreads threads decode.
 func openBounded(name string) (*gocv.VideoCapture, error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
