@@ -20,20 +20,19 @@ func mute(media *preprocess.Media) bool {
 	return len(media.Windows) > 0 && !slices.ContainsFunc(media.Windows, func(w preprocess.Window) bool { return !silent(w) })
 }
 
-// leftOut are the notes on a file. Where none of the sound of a film was judged none of its tracks was.
+// leftOut are the notes on a file.
 func leftOut(media *preprocess.Media) []preprocess.Note {
 	if media.Kind != preprocess.Video || !mute(media) {
 		return media.Notes
 	}
-	others := slices.DeleteFunc(slices.Clone(media.Notes), func(n preprocess.Note) bool { return n == preprocess.OtherSound })
-	return append([]preprocess.Note{preprocess.SoundSilent}, others...)
+	return append([]preprocess.Note{preprocess.SoundSilent}, media.Notes...)
 }
 
 // nothingToJudge refuses a file for which no task has a piece.
 func nothingToJudge(media *preprocess.Media) error {
 	message := fmt.Sprintf("The %s file holds nothing that can be judged.", media.Format)
 	if mute(media) {
-		message = fmt.Sprintf("The file is recognised as %s but its sound is silent, so that nothing of it can be judged.", media.Format)
+		message = fmt.Sprintf("The file is recognised as %s but its sound is silent wherever it would be judged.", media.Format)
 	}
 	return &preprocess.Error{Code: preprocess.UnsupportedMediaType, Message: message}
 }

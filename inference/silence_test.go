@@ -30,7 +30,7 @@ func TestSilenceHasNoVote(t *testing.T) {
 		want    []preprocess.Note
 	}{
 		"a mute film":           {preprocess.Video, []preprocess.Window{level(0), rounding}, nil, 2, 0, []preprocess.Note{preprocess.SoundSilent}},
-		"of several tracks":     {preprocess.Video, []preprocess.Window{level(0)}, []preprocess.Note{preprocess.OtherSound, preprocess.Incomplete}, 2, 0, []preprocess.Note{preprocess.SoundSilent, preprocess.Incomplete}},
+		"of several tracks":     {preprocess.Video, []preprocess.Window{level(0)}, []preprocess.Note{preprocess.OtherSound, preprocess.Incomplete}, 2, 0, []preprocess.Note{preprocess.SoundSilent, preprocess.OtherSound, preprocess.Incomplete}},
 		"a film mute at first":  {preprocess.Video, []preprocess.Window{level(0), last}, []preprocess.Note{preprocess.OtherSound}, 2, 1, []preprocess.Note{preprocess.OtherSound}},
 		"a film without sound":  {preprocess.Video, nil, nil, 2, 0, nil},
 		"a voice, then silence": {preprocess.Audio, []preprocess.Window{level(2), level(0), rounding}, nil, 2, 1, nil},

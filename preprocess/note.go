@@ -26,7 +26,7 @@ func (n Note) Message() string {
 	case SoundTooShort:
 		return "The sound of the video was not judged, since it is shorter than 0.5 seconds: the verdict is on the pictures alone."
 	case SoundSilent:
-		return "The sound of the video was not judged, since it is silent: the verdict is on the pictures alone."
+		return "The sound of the video was not judged, since it is silent wherever it would be: the verdict is on the pictures alone."
 	case OtherSound:
 		return "The file has several tracks of sound, of which one was judged."
 	case OtherPictures:

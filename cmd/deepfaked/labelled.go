@@ -42,6 +42,12 @@ type visit struct {
 	label  string
 }
 
+// step is a folder on the way to another one.
+type step struct {
+	folder fs.FileInfo
+	label  string
+}
+
 // findLabelled looks for files in folders called real or fake below dir; of
 // several the nearest counts. Links are followed.
 func findLabelled(ctx context.Context, dir string) (labelled, error) {
@@ -65,7 +71,7 @@ func (l *labelled) find(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
-	l.walk(ctx, entries, dir, "", []fs.FileInfo{info})
+	l.walk(ctx, entries, dir, "", []step{{info, ""}})
 	switch {
 	case ctx.Err() != nil:
 		return errInterrupted
@@ -81,11 +87,12 @@ func (l *labelled) find(ctx context.Context, dir string) error {
 
 // walk collects the files among the entries of a folder. The label is that of the nearest folder
 // above which has one; above are all folders on the way, so that a link to one of
-// them is not followed in circles. It ends early with the context.
-func (l *labelled) walk(ctx context.Context, entries []fs.DirEntry, dir, label string, above []fs.FileInfo) {
+// them is not followed in circles. Cut says that one was not for which another way would have
+// had another label. It ends early with the context.
+func (l *labelled) walk(ctx context.Context, entries []fs.DirEntry, dir, label string, above []step) (cut bool) {
 	for _, e := range entries {
 		if ctx.Err() != nil {
-			return
+			return cut
 		}
 		path := filepath.Join(dir, e.Name())
 		info, err := os.Stat(path) // what a link leads to; what leads nowhere fails when it is judged
@@ -93,12 +100,7 @@ func (l *labelled) walk(ctx context.Context, entries []fs.DirEntry, dir, label s
 		case strings.HasPrefix(e.Name(), "."):
 			l.hidden++
 		case err == nil && info.IsDir():
-			circle := slices.ContainsFunc(above, func(a fs.FileInfo) bool { return os.SameFile(a, info) })
-			under := nearest(e.Name(), label)
-			if circle || l.walkedBefore(info, under) {
-				continue
-			}
-			l.walk(ctx, l.below(path), path, under, append(slices.Clone(above), info))
+			cut = l.descend(ctx, path, step{info, nearest(e.Name(), label)}, above) || cut
 		case err != nil && nearest(e.Name(), "") != "":
 			l.cannotRead(path, err)
 		case label == "":
@@ -107,19 +109,24 @@ func (l *labelled) walk(ctx context.Context, entries []fs.DirEntry, dir, label s
 			l.add(path, info, label == folderFake)
 		}
 	}
+	return cut
 }
 
-// walkedBefore says whether a folder has been walked with the label: once is enough, and where
-// each of a row of folders has two links to the next, the ways to the last are beyond counting.
-func (l *labelled) walkedBefore(folder fs.FileInfo, label string) bool {
-	is, told := filename.IdentityOf(folder)
-	this := visit{is, label}
-	before := told && l.walked[this]
-	if before {
-		l.repeated++
+// descend walks a folder, once for each label: where each of a row of folders has two links to
+// the next, the ways to the last are beyond counting. A walk that was cut does not count.
+func (l *labelled) descend(ctx context.Context, path string, to step, above []step) (cut bool) {
+	if i := slices.IndexFunc(above, func(a step) bool { return os.SameFile(a.folder, to.folder) }); i >= 0 {
+		return above[i].label != to.label
 	}
-	l.walked[this] = true
-	return before
+	is, told := filename.IdentityOf(to.folder)
+	this := visit{is, to.label}
+	if told && l.walked[this] {
+		l.repeated++
+		return false
+	}
+	cut = l.walk(ctx, l.below(path), path, to.label, append(slices.Clone(above), to))
+	l.walked[this] = told && !cut
+	return cut
 }
 
 // add takes a file, once: links would have it count, and narrow the intervals, as several.

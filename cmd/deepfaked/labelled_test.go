@@ -159,6 +159,19 @@ func TestFoldersThatAreLinkedTwice(t *testing.T) {
 	assert.Equal(t, 2, l.unlabelled)
 }
 
+// TestAFolderThatACircleCutShort: a way on which a link is not followed, since it leads back to where
+// it came from, stood for a later one that leads there under a label, and the files were lost.
+func TestAFolderThatACircleCutShort(t *testing.T) {
+	t.Parallel()
+	dir := tree(t, "a/x.jpg", "b/notes.txt", "real/y.jpg")
+	require.NoError(t, os.Symlink("../b", filepath.Join(dir, "a", "set")))
+	require.NoError(t, os.Symlink("../a", filepath.Join(dir, "b", "fake")))
+	l, err := findLabelled(t.Context(), dir)
+	require.NoError(t, err)
+	assert.Equal(t, []string{filepath.Join(dir, "b", "fake", "x.jpg"), filepath.Join(dir, "real", "y.jpg")}, l.names)
+	assert.True(t, l.fake[l.names[0]])
+}
+
 // TestLookingForFilesIsInterrupted: the first Ctrl-C was not heeded before all files had been found.
 func TestLookingForFilesIsInterrupted(t *testing.T) {
 	t.Parallel()

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"os"
@@ -152,11 +153,14 @@ func runService(ctx context.Context, cfg config.Config, http bool, to streams) e
 const settling = 25 * time.Second
 
 // endAtLast ends the process some time after ctx and the drain time where it has not ended by
-// itself. All that writes to a pipe that is full waits for whoever reads the log, and so does the
-// sentence that would say why.
+// itself, as what writes to a pipe that is full waits for whoever reads the log. The sentence that
+// says so waits for a second.
 func endAtLast(ctx context.Context, drain time.Duration) {
 	context.AfterFunc(ctx, func() {
-		time.AfterFunc(drain+settling, func() { os.Exit(exitFailed) })
+		time.AfterFunc(drain+settling-time.Second, func() {
+			time.AfterFunc(time.Second, func() { os.Exit(exitFailed) })
+			_, _ = fmt.Fprintln(os.Stderr, "deepfaked: the service did not end in order after its drain time, and is ended: jobs that are not done are taken up again")
+		})
 	})
 }
 
