@@ -47,12 +47,12 @@ func prepare(data string) (string, error) {
 // bereft says that the database is not at its path although its log is: it was moved, deleted or
 // emptied, perhaps under a service that runs, and has entries that are nowhere else.
 func bereft(path string) error {
-	missing := func(name string) bool {
+	nothingIn := func(name string) bool {
 		info, err := os.Stat(name)
 		return errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() == 0
 	}
 	// The log first: of a database that is being made there is none with entries before the file has some.
-	if missing(path+"-wal") || !missing(path) {
+	if nothingIn(path+"-wal") || !nothingIn(path) {
 		return nil
 	}
 	return fmt.Errorf("the database %s is gone or empty, and its log %s-wal is not: move the database back, or the log away to begin anew", path, path)
