@@ -156,6 +156,9 @@ func (s *Scheduler) execute(q *queue, runner Runner, rows []row) {
 			r.ticket.work.Fill(r.index, runner.Row(i))
 		}
 		q.pad(runner, rows)
+		if s.opts.Computing != nil {
+			defer s.opts.Computing()()
+		}
 		start = s.opts.Now()
 		outputs, err = runner.Run(len(rows))
 		return err

@@ -162,6 +162,9 @@ func (r *rig) schedule(b *testing.B) {
 	}
 	opts := inference.DefaultSchedulerOptions()
 	opts.LockThreads = r.on != ort.CPU
+	if r.on == ort.CPU {
+		opts.Computing = policy.Computing
+	}
 	var err error
 	if r.scheduler, err = inference.NewScheduler(opts, executors); err != nil {
 		b.Fatal(err)

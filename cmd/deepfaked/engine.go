@@ -186,6 +186,9 @@ func schedule(ctx context.Context, env *ort.Environment, chosen []choice, logger
 func queueing(on ort.Provider, take care) inference.SchedulerOptions {
 	opts := inference.DefaultSchedulerOptions()
 	opts.LockThreads, opts.QueueRows = on != ort.CPU, math.MaxInt
+	if on == ort.CPU {
+		opts.Computing = policy.Computing
+	}
 	if take.watch != nil {
 		opts.Observer = take.watch
 	}

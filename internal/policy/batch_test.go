@@ -2,10 +2,8 @@ package policy
 
 import (
 	"os"
-	"os/exec"
 	"runtime"
 	"strconv"
-	"strings"
 	"sync"
 	"testing"
 
@@ -48,10 +46,7 @@ func TestBatch(t *testing.T) { //nolint:paralleltest // it changes the process
 	assert.Contains(t, nice, int32(3))
 	all.Done()
 	group.Wait()
-	// The policy is the 41st number of a process's stat, proc_pid_stat(5).
-	stat, err := exec.CommandContext(t.Context(), "cat", "/proc/self/stat").Output()
-	require.NoError(t, err)
-	assert.Equal(t, strconv.Itoa(unix.SCHED_BATCH), strings.Fields(string(stat))[40], "of a child")
+	assert.Equal(t, strconv.Itoa(unix.SCHED_BATCH), policyOfChild(t))
 
 	// A policy that an operator has chosen for a thread is his.
 	runtime.LockOSThread() // the thread ends with the test

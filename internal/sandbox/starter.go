@@ -9,6 +9,8 @@ import (
 	"syscall"
 	"time"
 
+	"deepfaked/internal/policy"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -132,6 +134,7 @@ func (s *Starter) start(opts Options) (*Child, error) {
 	child.cmd.Stdin, child.cmd.Stdout, child.cmd.Stderr = s.nothing, s.nothing, &child.stderr
 	child.cmd.SysProcAttr = attributes()
 	child.cmd.WaitDelay = time.Second
+	defer policy.Prompt()() // a child is handed what somebody waits for, and computes for a moment
 	if err := child.cmd.Start(); err != nil {
 		_ = ours.Close()
 		return nil, fmt.Errorf("sandbox: start the child: %w", err)

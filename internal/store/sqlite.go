@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"deepfaked/internal/policy"
+
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 )
@@ -75,6 +77,7 @@ func (e *sqliteEngine) transact(ctx context.Context, unsynced bool, fn func(*Tx)
 		return fmt.Errorf("wait for the writing connection: %w", err)
 	}
 	defer func() { _ = conn.Close() }() // it waits for the transaction's end
+	defer policy.Prompt()()             // all others that write wait for it
 	if _, err := conn.ExecContext(ctx, "PRAGMA synchronous="+level); err != nil {
 		return fmt.Errorf("choose when to sync: %w", err)
 	}
