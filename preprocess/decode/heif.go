@@ -104,7 +104,7 @@ func heicOnWhite(mat gocv.Mat, file []byte) error {
 }
 
 // decodeAVIF decodes the main picture, or the first of a sequence. libavif
-// leaves turning it to the caller. The caller closes the result.
+// leaves cutting and turning it to the caller. The caller closes the result.
 func decodeAVIF(data []byte) (gocv.Mat, orientation, error) {
 	info, err := heif.Read(bytes.NewReader(data), int64(len(data)))
 	if err != nil && !errors.Is(err, heif.ErrNoPicture) {
@@ -120,8 +120,19 @@ func decodeAVIF(data []byte) (gocv.Mat, orientation, error) {
 	if p, ok := img.(*image.RGBA64); ok && !drawnOn(p.Pix, 8, info.Alpha) {
 		return gocv.Mat{}, asStored, errNothingDecoded
 	}
-	mat, err := matOf(img, info.Color)
+	mat, err := matOf(seen(img, info.Clean), info.Color)
 	return mat, exifOf(info.Transforms), err
+}
+
+// seen is the part of a picture that people are shown, if that is not all of it.
+func seen(img image.Image, clean image.Rectangle) image.Image {
+	whole, ok := img.(interface {
+		SubImage(r image.Rectangle) image.Image
+	})
+	if !ok || clean.Empty() || !clean.In(img.Bounds()) {
+		return img
+	}
+	return whole.SubImage(clean)
 }
 
 // errNothingDecoded means that the AVIF library reports success, but has left
