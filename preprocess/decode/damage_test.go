@@ -231,7 +231,7 @@ func TestOddJPEG(t *testing.T) {
 // was judged.
 func TestDamagedAVIFIsAnError(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{"orientation1.avif", "alpha.avif", "deep-alpha.avif"} {
+	for _, name := range []string{"orientation1.avif", "alpha.avif", "deep-alpha.avif", "transparent.avif"} {
 		data := bytes.Clone(testdata(t, name))
 		coded := data[bytes.Index(data, []byte("mdat"))+4:]
 		for i := range coded {

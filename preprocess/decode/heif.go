@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"image"
+	"slices"
 
 	"github.com/gen2brain/avif"
 	"github.com/gen2brain/heic"
@@ -114,10 +115,8 @@ func decodeAVIF(data []byte) (gocv.Mat, orientation, error) {
 	if err != nil {
 		return gocv.Mat{}, asStored, fmt.Errorf("decode AVIF: %w", err)
 	}
-	if p, ok := img.(*image.RGBA); ok && !drawnOn(p.Pix, 4, info.Alpha) {
-		return gocv.Mat{}, asStored, errNothingDecoded
-	}
-	if p, ok := img.(*image.RGBA64); ok && !drawnOn(p.Pix, 8, info.Alpha) {
+	pix, n := multiplied(img)
+	if drawn := drawnOn(pix, n, info.Alpha) || info.Alpha && blank(pix) && transparent(data); !drawn {
 		return gocv.Mat{}, asStored, errNothingDecoded
 	}
 	mat, err := matOf(seen(img, info.Clean), info.Color)
@@ -138,6 +137,37 @@ func seen(img image.Image, clean image.Rectangle) image.Image {
 // errNothingDecoded means that the AVIF library reports success, but has left
 // the picture as it found it: it takes no notice of damaged coded pictures.
 var errNothingDecoded = errors.New("decode AVIF: nothing was decoded")
+
+// multiplied are the pixels of a picture of the AVIF library, and how many bytes each has.
+func multiplied(img image.Image) (pix []byte, n int) {
+	switch p := img.(type) {
+	case *image.RGBA:
+		return p.Pix, 4
+	case *image.RGBA64:
+		return p.Pix, 8
+	}
+	return nil, 4 // there are no others
+}
+
+// blank says whether nothing is in the place of pixels.
+func blank(pix []byte) bool { return !slices.ContainsFunc(pix, func(v byte) bool { return v != 0 }) }
+
+// transparent says whether all of a picture is transparent, since it is blank then, like one of
+// which nothing was decoded. Its transparency is decoded as a picture of its own, which is opaque
+// and black.
+func transparent(data []byte) bool {
+	file := heif.AlphaFile(data)
+	if file == nil {
+		return false
+	}
+	img, err := avif.Decode(bytes.NewReader(file))
+	if err != nil {
+		return false
+	}
+	pix, n := multiplied(img)
+	black := slices.Concat(make([]byte, n-n/4), bytes.Repeat([]byte{255}, n/4))
+	return bytes.Equal(pix, bytes.Repeat(black, len(pix)/n))
+}
 
 // drawnOn says whether pixels of n bytes, the last quarter of them alpha, have been
 // decoded: then all are opaque, or at least one is visible if the file has
