@@ -20,7 +20,7 @@ func TestDecisionsAreThoseOfEverySensitivity(t *testing.T) {
 		{"fake to none but the sensitive", 50, nil},
 		{"real to none but the strict", 200, nil},
 		{"beyond every line", 250, nil},
-		{"two tasks: their lines are fused", 50, []preprocess.Window{level(2)}},
+		{"two tasks: their lines are fused", 50, []preprocess.Window{voice(2)}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

@@ -43,10 +43,10 @@ func TestFusion(t *testing.T) {
 		{"with a face", fusion("1"), media(preprocess.Image, []preprocess.Frame{grey(100, 0)}, nil), oneFace, 2 - .5, .5},
 		{"fitted with other models", fusion("2"), media(preprocess.Image, []preprocess.Frame{grey(100, 0)}, nil), oneFace, 1, logit(.7)},
 		{"none", nil, media(preprocess.Image, []preprocess.Frame{grey(100, 0)}, nil), oneFace, 1, logit(.7)},
-		{"sound has no part in it", fusion("1"), media(preprocess.Audio, nil, []preprocess.Window{level(4)}), noFaces, 4, logit(.7)},
+		{"sound has no part in it", fusion("1"), media(preprocess.Audio, nil, []preprocess.Window{voice(4)}), noFaces, 4, logit(.7)},
 		{
 			"a film with sound", fusion("1"),
-			media(preprocess.Video, []preprocess.Frame{grey(100, 0)}, []preprocess.Window{level(4)}), noFaces,
+			media(preprocess.Video, []preprocess.Frame{grey(100, 0)}, []preprocess.Window{voice(4)}), noFaces,
 			math.Log((math.Exp(.75) + fake) / 2), math.Log((math.Exp(.5) + math.Exp(logit(.7))) / 2),
 		},
 	} {
@@ -82,7 +82,7 @@ func TestTheReportNamesTheFusion(t *testing.T) {
 	}{
 		{"picture", picture(), noFaces, &FusionUsed{Tasks: []string{"image-synthesis"}, Scale: .5, Bias: .25}},
 		{"with a face", picture(), oneFace, &FusionUsed{Tasks: []string{"image-synthesis", "face-manipulation"}, Scale: 2, Bias: -.5}},
-		{"sound", media(preprocess.Audio, nil, []preprocess.Window{level(4)}), noFaces, nil},
+		{"sound", media(preprocess.Audio, nil, []preprocess.Window{voice(4)}), noFaces, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

@@ -34,7 +34,7 @@ func withDecoder(t *testing.T, f tellingDecoder) *Detector {
 func TestSoundIsJudgedWhileItIsDecoded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		windows := []preprocess.Window{level(1), level(3)}
+		windows := []preprocess.Window{voice(1), voice(3)}
 		d := withDecoder(t, func(ctx context.Context, tell preprocess.Listener) (*preprocess.Media, error) {
 			for i := range windows {
 				tell(ctx, i, windows[i:i+1]) // returns when it is judged
@@ -57,11 +57,11 @@ func TestTheLastTimeAWindowIsToldOfHolds(t *testing.T) {
 	t.Parallel()
 	d := withDecoder(t, func(ctx context.Context, tell preprocess.Listener) (*preprocess.Media, error) {
 		lost, cancel := context.WithCancel(ctx)
-		tell(ctx, 0, []preprocess.Window{level(9)})
+		tell(ctx, 0, []preprocess.Window{voice(9)})
 		cancel()
-		tell(lost, 1, []preprocess.Window{level(9)})
-		tell(ctx, 5, []preprocess.Window{level(9)})
-		windows := []preprocess.Window{level(-1), level(3)}
+		tell(lost, 1, []preprocess.Window{voice(9)})
+		tell(ctx, 5, []preprocess.Window{voice(9)})
+		windows := []preprocess.Window{voice(-1), voice(3)}
 		tell(ctx, 0, windows)
 		return media(preprocess.Audio, nil, windows), nil
 	})
@@ -77,7 +77,7 @@ func TestTheLastTimeAWindowIsToldOfHolds(t *testing.T) {
 // TestAWindowThatIsNotJudged: no score is invented for it.
 func TestAWindowThatIsNotJudged(t *testing.T) {
 	t.Parallel()
-	windows := []preprocess.Window{level(1), level(3)}
+	windows := []preprocess.Window{voice(1), voice(3)}
 	for name, c := range map[string]struct {
 		tell func(context.Context, preprocess.Listener)
 		want error

@@ -14,12 +14,19 @@ import (
 )
 
 // TestSilenceHasNoVote: a muted track beside a fake film, or zeros behind a synthetic voice, turned the
-// verdict to real. Silence says nothing of who speaks, and a model may say of it what it likes.
+// verdict to real, and so did silence in A-law, which has no zero. Silence says nothing of who speaks, and a
+// model may say of it what it likes.
 func TestSilenceHasNoVote(t *testing.T) {
 	t.Parallel()
 	rounding := level(noiseless)
 	rounding.Samples[3] = -noiseless
-	last := level(2)
+	aLaw := level(8 * noiseless)
+	aLaw.Samples[3] = 9 * noiseless
+	resampled := level(.7)
+	resampled.Samples[3] += 8 * noiseless
+	faint := level(0)
+	faint.Samples[3] = 3 * noiseless
+	last := voice(2)
 	last.At = 8 * time.Second
 	for name, c := range map[string]struct {
 		kind    preprocess.Kind
@@ -33,8 +40,10 @@ func TestSilenceHasNoVote(t *testing.T) {
 		"of several tracks":     {preprocess.Video, []preprocess.Window{level(0)}, []preprocess.Note{preprocess.OtherSound, preprocess.Incomplete}, 2, 0, []preprocess.Note{preprocess.SoundSilent, preprocess.OtherSound, preprocess.Incomplete}},
 		"a film mute at first":  {preprocess.Video, []preprocess.Window{level(0), last}, []preprocess.Note{preprocess.OtherSound}, 2, 1, []preprocess.Note{preprocess.OtherSound}},
 		"a film without sound":  {preprocess.Video, nil, nil, 2, 0, nil},
-		"a voice, then silence": {preprocess.Audio, []preprocess.Window{level(2), level(0), rounding}, nil, 2, 1, nil},
-		"hardly to be heard":    {preprocess.Audio, []preprocess.Window{level(2 * noiseless)}, nil, 2 * noiseless, 1, nil},
+		"a voice, then silence": {preprocess.Audio, []preprocess.Window{voice(2), level(0), rounding}, nil, 2, 1, nil},
+		"hardly to be heard":    {preprocess.Audio, []preprocess.Window{faint}, nil, 0, 1, nil},
+		"silence in A-law":      {preprocess.Video, []preprocess.Window{aLaw}, nil, 2, 0, []preprocess.Note{preprocess.SoundSilent}},
+		"a voice, then a level": {preprocess.Audio, []preprocess.Window{voice(2), level(.5), resampled}, nil, 2, 1, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -59,7 +68,7 @@ func TestSilenceHasNoVote(t *testing.T) {
 // TestSilenceAloneIsRefused: no score is invented for it, and whoever sent it learns why.
 func TestSilenceAloneIsRefused(t *testing.T) {
 	t.Parallel()
-	d := newTestDetector(t, media(preprocess.Audio, nil, []preprocess.Window{level(0), level(0)}), noFaces)
+	d := newTestDetector(t, media(preprocess.Audio, nil, []preprocess.Window{level(0), level(8 * noiseless)}), noFaces)
 	_, err := d.Detect(t.Context(), Request{})
 	var fault *preprocess.Error
 	require.True(t, errors.As(err, &fault), err)

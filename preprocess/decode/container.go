@@ -27,6 +27,7 @@ type container struct {
 	opened  bool        // its codec has begun
 	video   *video      // nil without a stream of pictures
 	damaged bool        // the pass ended early, or packets made no sense
+	torn    bool        // it has pages that were passed over
 }
 
 // decodeContainer writes the frames and windows of anything that FFmpeg opens
@@ -43,6 +44,7 @@ func decodeContainer(src Source, out *Arena) (Found, error) {
 		return Found{}, err
 	}
 	c := container{sound: sound{limit: src.Limits.Duration}}
+	c.torn = src.Format == preprocess.OGG && tornPages(src.File, src.Size)
 	if err := c.scan(in, src); err != nil {
 		return Found{}, err
 	}

@@ -36,7 +36,7 @@ func (c *container) notes(in *input) []preprocess.Note {
 	if in.several(C.AVMEDIA_TYPE_VIDEO) {
 		list = append(list, preprocess.OtherPictures)
 	}
-	if c.damaged || c.sound.damaged || c.video != nil && (c.video.headless || c.video.patched) {
+	if c.damaged || c.torn || c.sound.damaged || c.video != nil && (c.video.headless || c.video.patched) {
 		list = append(list, preprocess.Incomplete)
 	}
 	return list

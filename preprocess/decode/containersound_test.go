@@ -194,7 +194,8 @@ func TestTagsBeforeSound(t *testing.T) {
 }
 
 // TestSilentTracks: of a film or a recording whose first track is that of a microphone which
-// was not plugged in, silence was judged, and what is said in the next one not heard.
+// was not plugged in, silence was judged, and what is said in the next one not heard. Some such
+// tracks are not at zero, but at another level all the time.
 func TestSilentTracks(t *testing.T) {
 	t.Parallel()
 	silence, tone, opposite := "anullsrc=r=48000:cl=stereo:d=2", "sine=440:r=48000:d=2,volume=4", "aevalsrc=0.5*sin(880*PI*t)|-0.5*sin(880*PI*t):s=48000:d=2"
@@ -203,6 +204,7 @@ func TestSilentTracks(t *testing.T) {
 		amplitude float64
 	}{
 		"first":         {[]string{silence, tone}, 0.5},
+		"of one level":  {[]string{"aevalsrc=0.7|0.7:s=44100:d=2", tone}, 0.5},
 		"three":         {[]string{silence, silence, silence, tone}, 0.5},
 		"then opposite": {[]string{silence, opposite}, 0.5},
 		"last":          {[]string{tone, silence}, 0.5},

@@ -11,23 +11,29 @@ import "C"
 import (
 	"errors"
 	"fmt"
+	"math"
 )
 
 // moreTracks is how many tracks of sound are listened to beside the chosen one, each for
 // its whole length.
 const moreTracks = 3
 
-// noiseless is the level, of 16 bits, up to which a sound is rounding and nothing else.
-const noiseless = 1
+// noiseless is up to how far from its level, in steps of 16 bits, a sound is rounding and nothing else,
+// and ripple what part of the level a change of the rate may add to it.
+const (
+	noiseless = 1
+	ripple    = 1 << 11
+)
 
-// Silent says whether there is nothing to be heard, in any channel.
+// Silent says whether there is nothing to be heard, in any channel: the level stays, at zero or elsewhere.
 func (s *sound) Silent() bool {
 	if s.mix.Lost() {
 		return false
 	}
+	low, high := math.MaxInt16, math.MinInt16
 	for i, piece := range s.pieces {
 		for _, level := range piece[:min(len(piece), s.n-i*soundPiece)] {
-			if level > noiseless || level < -noiseless {
+			if low, high = min(low, int(level)), max(high, int(level)); high-low > 2*noiseless+max(high, -low)/ripple {
 				return false
 			}
 		}

@@ -119,6 +119,31 @@ func TestJPEGFilledUp(t *testing.T) {
 	}
 }
 
+// TestJPEGWithoutItsLastScans: a progressive picture that was cut between two scans and given an
+// end, as a server does that stops sending, was judged like a whole one: a blur, and nobody was told.
+func TestJPEGWithoutItsLastScans(t *testing.T) {
+	t.Parallel()
+	data := byOpenCV(t, noisePicture(), false, gocv.JPEGFileExt, 2, 1)
+	var scans []int
+	for at, b := range data {
+		if b == 0xff && data[at+1] == 0xda {
+			scans = append(scans, at)
+		}
+	}
+	for i, at := range scans[1:] {
+		found, _, err := decodeTest(t, slices.Concat(data[:at], []byte{0xff, 0xd9}), preprocess.JPEG, preprocess.DefaultLimits())
+		if err != nil || !slices.Equal(found.Notes, []preprocess.Note{preprocess.Incomplete}) {
+			t.Errorf("with %d of %d scans: notes %q, %v", i+1, len(scans), found.Notes, err)
+		}
+		if _, _, err := decodeTest(t, data[:at], preprocess.JPEG, preprocess.DefaultLimits()); err == nil {
+			t.Errorf("with %d of %d scans and no end it is judged", i+1, len(scans))
+		}
+	}
+	if found, _, err := decodeTest(t, data, preprocess.JPEG, preprocess.DefaultLimits()); err != nil || found.Notes != nil {
+		t.Errorf("whole: notes %q, %v", found.Notes, err)
+	}
+}
+
 // noisePicture compresses badly, so that every part of its file is needed.
 func noisePicture() *image.NRGBA {
 	noise := image.NewNRGBA(image.Rect(0, 0, 256, 256))
@@ -220,8 +245,8 @@ func TestOddJPEG(t *testing.T) {
 		"a scan of some coefficients": patched(data, 0xda, 11, 0, 0, 0),
 		"components of one name":      withStrayBytes(patched(patched(data, 0xc0, 13, 2, 0x11, 1, 2), 0xda, 9, 2)),
 	} {
-		if _, _, err := decodeTest(t, test, preprocess.JPEG, preprocess.DefaultLimits()); err != nil {
-			t.Errorf("%s: %v", name, err)
+		if found, _, err := decodeTest(t, test, preprocess.JPEG, preprocess.DefaultLimits()); err != nil || found.Notes != nil {
+			t.Errorf("%s: notes %q, %v", name, found.Notes, err)
 		}
 	}
 }
@@ -231,7 +256,7 @@ func TestOddJPEG(t *testing.T) {
 // was judged.
 func TestDamagedAVIFIsAnError(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{"orientation1.avif", "alpha.avif", "deep-alpha.avif"} {
+	for _, name := range []string{"orientation1.avif", "alpha.avif", "deep-alpha.avif", "transparent.avif"} {
 		data := bytes.Clone(testdata(t, name))
 		coded := data[bytes.Index(data, []byte("mdat"))+4:]
 		for i := range coded {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"image"
+	"slices"
 
 	"github.com/gen2brain/avif"
 	"github.com/gen2brain/heic"
@@ -104,7 +105,7 @@ func heicOnWhite(mat gocv.Mat, file []byte) error {
 }
 
 // decodeAVIF decodes the main picture, or the first of a sequence. libavif
-// leaves turning it to the caller. The caller closes the result.
+// leaves cutting and turning it to the caller. The caller closes the result.
 func decodeAVIF(data []byte) (gocv.Mat, orientation, error) {
 	info, err := heif.Read(bytes.NewReader(data), int64(len(data)))
 	if err != nil && !errors.Is(err, heif.ErrNoPicture) {
@@ -114,19 +115,59 @@ func decodeAVIF(data []byte) (gocv.Mat, orientation, error) {
 	if err != nil {
 		return gocv.Mat{}, asStored, fmt.Errorf("decode AVIF: %w", err)
 	}
-	if p, ok := img.(*image.RGBA); ok && !drawnOn(p.Pix, 4, info.Alpha) {
+	pix, n := multiplied(img)
+	if drawn := drawnOn(pix, n, info.Alpha) || info.Alpha && blank(pix) && transparent(data); !drawn {
 		return gocv.Mat{}, asStored, errNothingDecoded
 	}
-	if p, ok := img.(*image.RGBA64); ok && !drawnOn(p.Pix, 8, info.Alpha) {
-		return gocv.Mat{}, asStored, errNothingDecoded
-	}
-	mat, err := matOf(img, info.Color)
+	mat, err := matOf(seen(img, info.Clean), info.Color)
 	return mat, exifOf(info.Transforms), err
+}
+
+// seen is the part of a picture that people are shown, if that is not all of it.
+func seen(img image.Image, clean image.Rectangle) image.Image {
+	whole, ok := img.(interface {
+		SubImage(r image.Rectangle) image.Image
+	})
+	if !ok || clean.Empty() || !clean.In(img.Bounds()) {
+		return img
+	}
+	return whole.SubImage(clean)
 }
 
 // errNothingDecoded means that the AVIF library reports success, but has left
 // the picture as it found it: it takes no notice of damaged coded pictures.
 var errNothingDecoded = errors.New("decode AVIF: nothing was decoded")
+
+// multiplied are the pixels of a picture of the AVIF library, and how many bytes each has.
+func multiplied(img image.Image) (pix []byte, n int) {
+	switch p := img.(type) {
+	case *image.RGBA:
+		return p.Pix, 4
+	case *image.RGBA64:
+		return p.Pix, 8
+	}
+	return nil, 4 // there are no others
+}
+
+// blank says whether nothing is in the place of pixels.
+func blank(pix []byte) bool { return !slices.ContainsFunc(pix, func(v byte) bool { return v != 0 }) }
+
+// transparent says whether all of a picture is transparent, since it is blank then, like one of
+// which nothing was decoded. Its transparency is decoded as a picture of its own, which is opaque
+// and black.
+func transparent(data []byte) bool {
+	file := heif.AlphaFile(data)
+	if file == nil {
+		return false
+	}
+	img, err := avif.Decode(bytes.NewReader(file))
+	if err != nil {
+		return false
+	}
+	pix, n := multiplied(img)
+	black := slices.Concat(make([]byte, n-n/4), bytes.Repeat([]byte{255}, n/4))
+	return bytes.Equal(pix, bytes.Repeat(black, len(pix)/n))
+}
 
 // drawnOn says whether pixels of n bytes, the last quarter of them alpha, have been
 // decoded: then all are opaque, or at least one is visible if the file has

@@ -168,6 +168,8 @@ func TestStills(t *testing.T) {
 		{"AVIF 10-bit", preprocess.AVIF, testdata(t, "deep.avif"), colors, 12},
 		{"AVIF alpha", preprocess.AVIF, testdata(t, "alpha.avif"), half, 12},
 		{"AVIF 10-bit alpha", preprocess.AVIF, testdata(t, "deep-alpha.avif"), half, 12},
+		// Refused as damaged: the library leaves it as blank as one that it cannot decode.
+		{"AVIF transparent", preprocess.AVIF, testdata(t, "transparent.avif"), all(255, 255, 255), 2},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()

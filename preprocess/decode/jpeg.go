@@ -17,13 +17,22 @@ import (
 	"deepfaked/preprocess/internal/jfif"
 )
 
-// decodeJPEG decodes a JPEG file into a frame of out: at once, unless it is to be
-// turned, shrunk or converted.
+// decodeJPEG decodes a JPEG file into a frame of out.
 func decodeJPEG(data []byte, src Source, out *Arena) (Found, error) {
 	data, info, err := wholeJPEG(data, src.Limits)
 	if err != nil {
 		return Found{}, err
 	}
+	found, err := writeJPEG(data, info, src, out)
+	if !info.Refined { // it has its end, but not all of its scans
+		found.Notes = []preprocess.Note{preprocess.Incomplete}
+	}
+	return found, err
+}
+
+// writeJPEG decodes a whole JPEG file into a frame of out: at once, unless it is to be
+// turned, shrunk or converted.
+func writeJPEG(data []byte, info jfif.Info, src Source, out *Arena) (Found, error) {
 	turn := readOrientation([]byte(info.EXIF), preprocess.TIFF)
 	if info.Components != 4 && turn == asStored && max(info.Width, info.Height) <= src.Limits.Side {
 		return jpegFrame(data, info, out)

@@ -65,21 +65,27 @@ const (
 	stripBytes  = 16 // times the file: each brings the page's tables
 )
 
-// errStrips means that strips or tiles lie beyond the file, or over each other.
+// errStrips means that strips or tiles lie nowhere, beyond the file, or over each other.
 var errStrips = errors.New("the strips or tiles are not all in the file")
 
-// checkStrips refuses a page of JPEG pictures, one for each strip or tile, of which pixels are
-// missing: to libtiff that is a warning, and grey stands for them.
+// checkStrips refuses a page of which strips or tiles are left out, as GDAL leaves out what has
+// no data, where libtiff does not: it takes the start of the file for samples of 16 bits that
+// are not compressed. So it does one of JPEG pictures, one for each strip or tile, of which
+// pixels are missing: to libtiff that is a warning, and grey stands for them.
 func checkStrips(data []byte, limits preprocess.Limits) error {
-	const old, plain = 6, 7 // ways to store them; in the old one, parts of a picture are anywhere
+	const none, old, plain = 1, 6, 7 // ways to store them; in the old one of JPEG, parts of a picture are anywhere
 	page := firstPage(data)
-	way := page.short(259, 1)
-	if way != old && way != plain {
-		return nil
-	}
 	offsets, counts := page.numbers(273), page.numbers(279)
 	if tiles := page.numbers(324); tiles.Len() > 0 {
 		offsets, counts = tiles, page.numbers(325)
+	}
+	way := page.short(259, 1)
+	switch way {
+	case none:
+		return checkPlaces(offsets)
+	case old, plain:
+	default:
+		return nil
 	}
 	tables := page.jpegTables()
 	pixels, room := stripPixels*limits.Pixels, stripBytes*len(data)
@@ -101,6 +107,16 @@ func checkStrips(data []byte, limits preprocess.Limits) error {
 			return err
 		}
 		if pixels < 0 || room < 0 {
+			return errStrips
+		}
+	}
+	return nil
+}
+
+// checkPlaces says whether all strips or tiles are somewhere: the file begins with its header.
+func checkPlaces(offsets tiffNumbers) error {
+	for i := range offsets.Len() {
+		if offsets.At(i) == 0 {
 			return errStrips
 		}
 	}

@@ -5,6 +5,7 @@ package decode
 import (
 	"bytes"
 	"encoding/binary"
+	"fmt"
 	"hash/adler32"
 	"image"
 	"image/jpeg"
@@ -45,6 +46,31 @@ func TestTIFFWithDamagedStrips(t *testing.T) {
 		"one tile of two": {greyTIFF(8, tile, make([]byte, len(tile))), true},
 	} {
 		wantRefused(t, name, tc.file, tc.refused)
+	}
+}
+
+// TestTIFFWithoutStrips: of files in which GDAL had left out what has no data, with nothing for
+// its place and length, the file's own header was judged where samples have 16 bits.
+func TestTIFFWithoutStrips(t *testing.T) {
+	t.Parallel()
+	for _, bits := range []uint16{8, 16} {
+		for _, tiles := range []int{1, 2} {
+			for _, way := range []uint16{1, 8} {
+				part := make([]byte, 96*64*int(bits)/8/tiles)
+				if way == 8 {
+					part = deflated(t, part)
+				}
+				file := packedFile(binary.LittleEndian, slices.Repeat([][]byte{part}, tiles),
+					tiffTag{258, []uint16{bits}}, tiffTag{259, []uint16{way}}, tiffTag{262, []uint16{1}}, tiffTag{277, []uint16{1}})
+				name := fmt.Sprintf("%d bits, %d parts, stored by %d", bits, tiles, way)
+				wantRefused(t, name, file, false)
+				page := firstPage(file)
+				for _, tag := range []uint16{273, 279, 324, 325} {
+					clear(page.numbers(tag).raw)
+				}
+				wantRefused(t, name+", left out", file, true)
+			}
+		}
 	}
 }
 

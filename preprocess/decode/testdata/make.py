@@ -107,6 +107,9 @@ def avif():
     half = drawn().convert("RGBA")
     half.putalpha(128)
     half.save("alpha.avif", quality=90)
+    clear = drawn().convert("RGBA")
+    clear.putalpha(0)
+    clear.save("transparent.avif", quality=90)
     half.save("half.tmp.png")
     subprocess.run(["ffmpeg", "-v", "error", "-y", "-i", "half.tmp.png", "-filter_complex",
                     "[0:v]split[a][b];[a]format=rgb24,scale=out_range=full:out_color_matrix=bt709,format=yuv420p10le[c];"

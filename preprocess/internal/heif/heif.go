@@ -1,5 +1,5 @@
 // Package heif reads what a HEIF or AVIF file declares about its main picture:
-// dimensions, orientation and colour coding. It decodes no picture. See
+// dimensions, what is to be seen, orientation and colour coding. It decodes no picture. See
 // ISO/IEC 23008-12.
 package heif
 
@@ -8,15 +8,17 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"image"
 	"io"
 	"iter"
 )
 
 // Info is what the properties of the main picture say.
 type Info struct {
-	Width, Height int        // coded, before Transforms
-	Pixels        int64      // of the largest item in the file
-	Transforms    Transforms // to be applied in this order
+	Width, Height int             // coded, before Transforms
+	Pixels        int64           // of the largest item in the file
+	Clean         image.Rectangle // what of that is to be seen, before Transforms; empty: all of it
+	Transforms    Transforms      // to be applied in this order
 	Color         Color
 	Alpha         bool // there is transparency somewhere in the file
 }
@@ -170,11 +172,16 @@ func parseMeta(meta []byte) (Info, error) {
 	if err != nil {
 		return Info{}, err
 	}
+	var aperture []byte
 	for _, i := range indices {
 		if i >= 1 && i <= len(properties) {
-			info.add(properties[i-1])
+			p := properties[i-1]
+			if info.add(p); p.kind == "clap" {
+				aperture = p.body
+			}
 		}
 	}
+	info.Clean = cleanAperture(aperture, info.Width, info.Height)
 	return info, nil
 }
 

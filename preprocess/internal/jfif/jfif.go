@@ -87,7 +87,7 @@ func (i *Info) take(marker byte, body []byte, p *progress) {
 	case marker >= 0xc0 && marker <= 0xcf && marker != 0xc4 && marker != 0xc8 && marker != 0xcc && len(body) >= 6:
 		i.Components = int(body[5])
 		i.Height, i.Width = int(binary.BigEndian.Uint16(body[1:])), int(binary.BigEndian.Uint16(body[3:]))
-		*p = newProgress(body[6:])
+		*p = newProgress(marker, body[6:])
 	case marker == 0xda:
 		p.scan(body)
 		i.Refined = p.refined()
