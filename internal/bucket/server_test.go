@@ -2,6 +2,7 @@ package bucket
 
 import (
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -41,7 +42,7 @@ func TestOpenRefuses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, err := Open(t.Context(), c.address, newSpool(t, "", 0))
+			_, err := Open(t.Context(), c.address, newSpool(t, "", 0), slog.New(slog.DiscardHandler))
 			for _, word := range append(c.words, "uploads: ") {
 				assert.ErrorContains(t, err, word)
 			}
@@ -56,7 +57,7 @@ func TestOpenTellsNoPassword(t *testing.T) {
 		"http://u:secret@" + closed(t), "http%3A%2F%2Fu%3Asecret%40" + closed(t), "http://u:secret@" + closed(t) + "&regoin=x",
 		"http://u:secret@ho%20st", "http://u:secret/x@host", "u:secret@host",
 	} {
-		_, err := Open(t.Context(), "s3://uploads?region=x&use_path_style=true&profile=root&endpoint="+endpoint, newSpool(t, "", 0))
+		_, err := Open(t.Context(), "s3://uploads?region=x&use_path_style=true&profile=root&endpoint="+endpoint, newSpool(t, "", 0), slog.New(slog.DiscardHandler))
 		require.ErrorContains(t, err, "uploads: ", endpoint)
 		assert.NotContains(t, err.Error(), "secret", endpoint)
 	}
