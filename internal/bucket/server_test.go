@@ -63,6 +63,22 @@ func TestOpenTellsNoPassword(t *testing.T) {
 	}
 }
 
+// Where Azure did not take what was written to see whether it would, the service ended in a panic, with the address
+// and its password in it.
+func TestOpenRefusesAzure(t *testing.T) {
+	t.Parallel()
+	for _, address := range []string{
+		"azblob://uploads?storage_account=a&protocol=http&domain=u:secret@" + closed(t),
+		"azblob://uploads?storage_account=a&protocol=http&localemu=true&domain=" + closed(t),
+	} {
+		_, err := Open(t.Context(), address, newSpool(t, "", 0), slog.New(slog.DiscardHandler))
+		require.ErrorContains(t, err, "uploads: azblob://uploads?", address)
+		require.ErrorContains(t, err, "can't be written to", address)
+		assert.NotContains(t, err.Error(), "secret", address)
+		assert.NotContains(t, err.Error(), "\n", address)
+	}
+}
+
 // closed is an address that nothing listens on.
 func closed(t *testing.T) string {
 	t.Helper()
