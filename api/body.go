@@ -24,6 +24,7 @@ type Pace struct {
 	Grace       time.Duration // before Rate is asked for
 	Rate        int64         // bytes a second that must arrive on average; 0: any
 	LingerTime  time.Duration // reading on after an early answer, at most
+	LingerIdle  time.Duration // longest wait for any bytes meanwhile
 	LingerBytes int64         // read on after an early answer, at most
 }
 
@@ -38,6 +39,8 @@ func (p Pace) Validate() error {
 		return errors.New("pace: rate must not be negative")
 	case p.LingerTime <= 0:
 		return errors.New("pace: linger time must be positive")
+	case p.LingerIdle <= 0:
+		return errors.New("pace: linger idle must be positive")
 	case p.LingerBytes < 0:
 		return errors.New("pace: linger bytes must not be negative")
 	}
@@ -50,8 +53,9 @@ type body struct {
 	src     io.Reader
 	conn    *http.ResponseController
 	pace    Pace
-	length  int64 // declared; -1 when unknown
-	expects bool  // the client waits for 100 Continue
+	length  int64           // declared; -1 when unknown
+	expects bool            // the client waits for 100 Continue
+	gone    <-chan struct{} // closed when the client has left
 	start   time.Time
 	read    int64
 	limit   int64 // errBodyTooLarge beyond; negative: none
@@ -63,6 +67,7 @@ func newBody(r *http.Request, w http.ResponseWriter, pace Pace) *body {
 	return &body{
 		src: r.Body, conn: http.NewResponseController(w), pace: pace, limit: -1,
 		length: r.ContentLength, expects: r.Header.Get("Expect") != "",
+		gone:  r.Context().Done(),
 		ended: r.Body == nil || r.Body == http.NoBody || r.ContentLength == 0,
 	}
 }
@@ -152,7 +157,7 @@ func (b *body) linger() {
 		b.discard(0, min(unasked, b.pace.LingerTime))
 	}
 	if !b.ended && b.touched() && !errors.Is(b.err, errBodySlow) {
-		b.discard(b.pace.LingerBytes, b.pace.LingerTime)
+		b.discard(b.pace.LingerBytes, b.lingering())
 	}
 	if !b.ended {
 		// net/http would read a little more of it, without a deadline.
@@ -160,15 +165,44 @@ func (b *body) linger() {
 	}
 }
 
-// discard reads up to n bytes within d and sees that the end is noticed.
-func (b *body) discard(n int64, d time.Duration) {
-	if b.conn.SetReadDeadline(time.Now().Add(d)) != nil {
-		return
+// lingering is for how long it reads on. Where more is left than it would read, a client that
+// sends everything first has no answer in any case, and one that listens has it by now.
+func (b *body) lingering() time.Duration {
+	if b.length-b.read > b.pace.LingerBytes {
+		return min(b.pace.LingerIdle, b.pace.LingerTime)
 	}
-	got, err := io.CopyN(io.Discard, b.src, n+1)
+	return b.pace.LingerTime
+}
+
+// discard reads up to n bytes within d, as long as any come, and sees that the end is noticed.
+func (b *body) discard(n int64, d time.Duration) {
+	got, err := io.CopyN(io.Discard, &unwanted{b, time.Now().Add(d)}, n+1)
 	b.read += got
 	if errors.Is(err, io.EOF) {
 		b.ended = b.conn.SetReadDeadline(time.Time{}) == nil
+	}
+}
+
+// unwanted is what a client still sends of a body, until a moment.
+type unwanted struct {
+	*body
+	until time.Time
+}
+
+// Read implements io.Reader.
+func (u *unwanted) Read(p []byte) (int, error) {
+	next := time.Now().Add(u.pace.LingerIdle)
+	if next.After(u.until) {
+		next = u.until
+	}
+	if err := u.conn.SetReadDeadline(next); err != nil {
+		return 0, err
+	}
+	select {
+	case <-u.gone: // which has passed the deadline, perhaps just before it was set
+		return 0, io.ErrUnexpectedEOF
+	default:
+		return u.src.Read(p)
 	}
 }
 

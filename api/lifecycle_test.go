@@ -181,6 +181,7 @@ func TestOptions(t *testing.T) {
 		"rate":          func(o *api.Options) { o.Pace.Rate = -1 },
 		"grace":         func(o *api.Options) { o.Pace.Grace = 0 },
 		"linger time":   func(o *api.Options) { o.Pace.LingerTime = 0 },
+		"linger idle":   func(o *api.Options) { o.Pace.LingerIdle = 0 },
 		"linger bytes":  func(o *api.Options) { o.Pace.LingerBytes = -1 },
 	} {
 		opts := s.options

@@ -94,7 +94,8 @@ func DefaultOptions() Options {
 		SyncDeadline: 2 * time.Minute, Drain: 30 * time.Second, Grace: 5 * time.Second,
 		ReadHeaderTimeout: 10 * time.Second, Connections: 4096, ConnectionsPerAddress: 512,
 		Pace: Pace{ // lets 100 MiB take 54 minutes, and no client stall
-			Idle: 30 * time.Second, Grace: 30 * time.Second, Rate: 32 << 10, LingerTime: 30 * time.Second, LingerBytes: 256 << 20,
+			Idle: 30 * time.Second, Grace: 30 * time.Second, Rate: 32 << 10,
+			LingerTime: 30 * time.Second, LingerIdle: 5 * time.Second, LingerBytes: 256 << 20,
 		},
 	}
 }

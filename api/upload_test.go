@@ -215,6 +215,40 @@ func TestEarlyAnswersReachTheClient(t *testing.T) {
 	}
 }
 
+// A client that had its answer, or would never read it, kept its connection for half a minute: whether it sent nothing
+// more, or went on with a body of which more was left than is read on.
+func TestLingeringEnds(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		length int
+		sends  bool
+	}{
+		"nothing more comes": {2 << 20, false},
+		"too much is left":   {1 << 30, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := setup(t, config{api: func(o *api.Options) {
+				o.Pace.LingerTime, o.Pace.LingerIdle, o.Pace.LingerBytes = time.Hour, 50*time.Millisecond, 4<<20
+			}})
+			u := s.dial(nil)
+			u.send(head(s.key("pro"), "multipart/form-data; boundary=x", c.length, ""))
+			u.answer().want(413, "payload_too_large")
+			tick := time.NewTicker(time.Millisecond)
+			defer tick.Stop()
+			for deadline := time.Now().Add(10 * time.Second); c.sends; <-tick.C {
+				if _, err := u.conn.Write([]byte{0}); err != nil {
+					return
+				}
+				if time.Now().After(deadline) {
+					t.Fatal("the connection stays open")
+				}
+			}
+			u.ended()
+		})
+	}
+}
+
 // A client that leaves while a refused upload is read on has its connection's
 // deadline passed, and nobody else's: gin's writers are pooled, so by the time
 // the deadline was set the writer could be another request's, whose upload then

@@ -45,6 +45,7 @@ type visit struct {
 	turn   chan struct{} // closed when it may run, or there is a reason why it may not
 	start  time.Time     // when it began to
 	before time.Duration // what the crowd of its line summed up to then
+	usual  time.Duration // what files of its class took then; 0: not known
 	anew   bool          // no other of its class was let in for a while
 	last   time.Time     // when one was
 	late   error         // that reason
@@ -170,6 +171,7 @@ func (g *gate) dispatch(now time.Time) {
 		g.turns.take(e)
 		g.count(e.visit, 1, now)
 		e.visit.start, e.visit.before = now, g.lines[e.queue].crowd.sum
+		e.visit.usual = g.costs[e.visit.class].took
 		e.visit.anew, e.visit.last = g.untried(e.visit.class, now), g.tried[e.visit.class]
 		g.tried[e.visit.class] = now
 		close(e.visit.turn)
@@ -284,7 +286,7 @@ func (g *gate) leave(v *visit, judged bool) {
 	took := now.Sub(v.start)
 	// What was let in to see whether it takes as long as it is thought to may take far less.
 	g.turns.charge(v.entry.payer, took*time.Duration(v.places)-v.entry.cost)
-	seen := cost{took, g.lines[v.entry.queue].crowd.during(took, v.before)}
+	seen := cost{v.counted(took), g.lines[v.entry.queue].crowd.during(took, v.before)}
 	was, known := g.costs.near(v.class)
 	thought := was.in(seen.crowd)
 	if !known {
@@ -295,9 +297,19 @@ func (g *gate) leave(v *visit, judged bool) {
 		g.costs[v.class] = seen // what was seen before may hold no longer
 	case judged:
 		g.costs.observe(v.class, seen)
-	case took > thought:
-		seen.took += took / doubt // and it was not done
+	case seen.took > thought:
+		seen.took += seen.took / doubt // and it was not done
 		g.costs.observe(v.class, seen)
 	}
 	g.dispatch(now)
+}
+
+// counted is as how long the time of v counts: as at most leap times what its class took when it
+// began, whatever others of its class that ended before it took. All that runs while the whole
+// process is stopped, or its machine suspended, takes that much longer, and says nothing of files.
+func (v *visit) counted(took time.Duration) time.Duration {
+	if v.usual == 0 {
+		return took
+	}
+	return min(took, leap*v.usual)
 }

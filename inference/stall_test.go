@@ -33,3 +33,31 @@ func TestStoppedServiceDoesNotRefuseForGood(t *testing.T) {
 		all.Wait()
 	})
 }
+
+// A service that was stopped for a minute took that for the time of the files that it had begun, and
+// whoever came when it went on was told to come back in minutes.
+func TestStoppedServiceDoesNotSendFilesAway(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const parallel, takes, stopped = 4, 50 * time.Millisecond, time.Minute
+		v := &visits{gate: newTestGate(parallel, nil)}
+		picture := Request{Size: 1000}
+		v.costs.observe(classOf(picture), cost{takes, 1})
+		send := func(files int, takes time.Duration) {
+			for range files {
+				v.pass(t.Context(), picture, takes, func(_ time.Duration, err error) {
+					if err != nil {
+						t.Error(err)
+					}
+				})
+				synctest.Wait()
+			}
+			v.Wait()
+		}
+		send(parallel, takes+stopped)
+		if now := v.costs.of(classOf(picture)); now > leap*takes {
+			t.Errorf("files are thought to take %v", now)
+		}
+		send(2*parallel, takes)
+	})
+}

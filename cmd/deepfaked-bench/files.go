@@ -101,7 +101,7 @@ func (g *gathering) take(path string, named bool) error {
 		g.left[repeated]++
 		return nil
 	}
-	f, err := read(path, info, &g.room)
+	f, err := read(path, info, named, &g.room)
 	switch {
 	case err != nil:
 		return err
@@ -138,22 +138,38 @@ func unfit(path string, entry fs.DirEntry) string {
 	return ""
 }
 
-// read takes the file from the room that is left.
-func read(path string, info fs.FileInfo, room *int64) (file, error) {
+// read takes the file from the room that is left. One of a folder that is not media takes none:
+// it has no kind, and no content.
+func read(path string, info fs.FileInfo, named bool, room *int64) (file, error) {
 	if !info.Mode().IsRegular() {
 		return file{}, fmt.Errorf("%s is not a regular file", filename.Shown(path))
+	}
+	head, err := beginning(path)
+	f := file{name: filepath.Base(path), kind: kindOf(path, head)}
+	if err != nil || f.kind == "" && !named {
+		return f, err
 	}
 	if *room -= info.Size(); *room < 0 {
 		return file{}, fmt.Errorf("the files have more than %d MiB together", maxContent>>20)
 	}
-	content, err := os.ReadFile(path)
-	return file{name: filepath.Base(path), kind: kindOf(path, content), content: content}, err
+	f.content, err = os.ReadFile(path)
+	return f, err
+}
+
+// beginning reads as much of a file as tells what it is.
+func beginning(path string) ([]byte, error) {
+	from, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = from.Close() }()
+	return io.ReadAll(io.LimitReader(from, preprocess.SniffBytes))
 }
 
 // kindOf goes by the content, and where a container may hold one or the other, by
 // the name.
-func kindOf(name string, content []byte) preprocess.Kind {
-	format, known := preprocess.Sniff(content[:min(len(content), 4<<10)])
+func kindOf(name string, head []byte) preprocess.Kind {
+	format, known := preprocess.Sniff(head)
 	if kind := format.Kind(); !known || kind != "" {
 		return kind
 	}

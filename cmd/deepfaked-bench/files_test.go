@@ -70,3 +70,20 @@ deepfaked-bench: links to folders that are left out: 1
 	_, err = gather([]string{filepath.Join(dir, ".cache")}, &said)
 	assert.NoError(t, err, "a hidden folder that is named")
 }
+
+// TestGatherHasRoomForMedia: archives and notes beside the pictures of a folder, which
+// are left out, were counted, and nothing was sent: "the files have more than 1024 MiB together".
+func TestGatherHasRoomForMedia(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	large := place(t, dir, "archive.bin", "no media")
+	require.NoError(t, os.Truncate(large, maxContent+1))
+	place(t, dir, "picture.png", pngBytes)
+	var said bytes.Buffer
+	files, err := gather([]string{dir}, &said)
+	require.NoError(t, err)
+	require.Len(t, files, 1)
+	assert.Equal(t, pngBytes, string(files[0].content))
+	_, err = gather([]string{large}, &said)
+	assert.ErrorContains(t, err, "more than 1024 MiB", "who names a file wants it")
+}

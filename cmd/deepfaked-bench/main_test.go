@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"os"
 	"strings"
 	"testing"
 
@@ -74,4 +75,16 @@ func TestCommandLine(t *testing.T) { //nolint:paralleltest // the environment is
 	s := call(t.Context(), "--help")
 	assert.Zero(t, s.code)
 	assert.Contains(t, s.out, "plans.pro.requests_per_minute")
+}
+
+// TestHelpThatCannotBePrinted: to a full disk it ended with 2, as a mistake in the command line
+// does, and with advice to ask for help.
+func TestHelpThatCannotBePrinted(t *testing.T) {
+	t.Parallel()
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	require.NoError(t, err)
+	defer func() { _ = full.Close() }()
+	var log bytes.Buffer
+	assert.Equal(t, exitFailed, run(t.Context(), []string{"--help"}, full, &log))
+	assert.Equal(t, "deepfaked-bench: write /dev/full: no space left on device\n", log.String())
 }

@@ -69,19 +69,22 @@ func skill(measured []models.Measurement) string {
 }
 
 // describe shows what one should know before one takes a model.
-func describe(w io.Writer, e catalogue.Entry) {
-	_, _ = fmt.Fprintf(w, "%s: %s\n", e.Name, e.Description)
+func describe(w io.Writer, e catalogue.Entry) error {
+	var text strings.Builder
+	_, _ = fmt.Fprintf(&text, "%s: %s\n", e.Name, e.Description)
 	for _, f := range e.Figures {
-		_, _ = fmt.Fprintf(w, "  its authors state: %s (%s)\n", f.Text, f.Source)
+		_, _ = fmt.Fprintf(&text, "  its authors state: %s (%s)\n", f.Text, f.Source)
 	}
 	if len(e.Measured) > 0 {
-		_, _ = fmt.Fprintf(w, "  measured by this project: %s\n", skill(e.Measured))
+		_, _ = fmt.Fprintf(&text, "  measured by this project: %s\n", skill(e.Measured))
 	}
 	if e.Warning != "" {
-		_, _ = fmt.Fprintf(w, "  note: %s\n", e.Warning)
+		_, _ = fmt.Fprintf(&text, "  note: %s\n", e.Warning)
 	}
 	for _, f := range e.Files {
-		_, _ = fmt.Fprintf(w, "  from: %s\n", f.URL)
+		_, _ = fmt.Fprintf(&text, "  from: %s\n", f.URL)
 	}
-	_, _ = fmt.Fprintf(w, "  licence: %s, %s\n", e.Licence.Name, e.Licence.URL)
+	_, _ = fmt.Fprintf(&text, "  licence: %s, %s\n", e.Licence.Name, e.Licence.URL)
+	_, err := io.WriteString(w, text.String())
+	return err
 }

@@ -106,3 +106,64 @@ func TestDisksRefused(t *testing.T) {
 		call(t, append(command, "--data", fixed)...).refused(t, exitFailed, fixed, "read-only file system", "--data")
 	}
 }
+
+// A key that the full disk of a service that runs had no room for was told of as "create a key: commit: database or disk is full (13)",
+// which names no disk.
+func TestKeysOnAFullDisk(t *testing.T) {
+	t.Parallel()
+	data := smallDisk(t, "size=2m")
+	key := newKey(t, data, "patient", "pro")
+	books, err := store.Open(t.Context(), data, store.DefaultOptions()) // the memory that it shares needs no room any more
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, books.Close()) })
+	occupy(t, data)
+	for _, args := range [][]string{
+		{"create", "--account", "another", "--plan", "pro"}, {"plan", "patient", "free"}, {"revoke", key},
+	} {
+		call(t, append([]string{"keys", args[0], "--data", data}, args[1:]...)...).refused(t, exitFailed, "there is no space left for the data folder "+data+": ")
+	}
+}
+
+// The keys in a backup on a disk that was mounted for reading could not be listed: a file was to be made beside them.
+func TestKeysOfADiskForReading(t *testing.T) {
+	t.Parallel()
+	for name, used := range map[string]bool{"stopped": false, "in use": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			data, fixed := smallDisk(t, "size=2m"), t.TempDir()
+			require.NoError(t, unix.Mount(data, fixed, "", unix.MS_BIND, ""))
+			t.Cleanup(func() { assert.NoError(t, unix.Unmount(fixed, 0)) })
+			require.NoError(t, unix.Mount("", fixed, "", unix.MS_REMOUNT|unix.MS_BIND|unix.MS_RDONLY, ""))
+			keys := []string{newKey(t, data, "patient", "pro")}
+			if used {
+				books, err := store.Open(t.Context(), data, store.DefaultOptions())
+				require.NoError(t, err)
+				t.Cleanup(func() { assert.NoError(t, books.Close()) })
+				keys = append(keys, newKey(t, data, "another", "free"))
+			}
+			list := call(t, "keys", "list", "--data", fixed).ok(t)
+			for _, key := range keys {
+				assert.Contains(t, list, idOf(key))
+			}
+			call(t, "keys", "revoke", "--data", fixed, keys[0]).refused(t, exitFailed, fixed, "read-only file system")
+		})
+	}
+}
+
+// What a service that was killed has left there can't be read by SQLite, and it is said what to do.
+func TestKeysOfAKilledServiceForReading(t *testing.T) {
+	t.Parallel()
+	data, fixed := t.TempDir(), smallDisk(t, "size=2m")
+	newKey(t, data, "patient", "pro")
+	books, err := store.Open(t.Context(), data, store.DefaultOptions())
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, books.Close()) })
+	newKey(t, data, "another", "free")
+	for _, name := range []string{store.FileName, store.FileName + "-wal"} {
+		content, err := os.ReadFile(filepath.Join(data, name))
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(filepath.Join(fixed, name), content, 0o600))
+	}
+	require.NoError(t, unix.Mount("", fixed, "", unix.MS_REMOUNT|unix.MS_RDONLY, ""))
+	call(t, "keys", "list", "--data", fixed).refused(t, exitFailed, fixed, "was not closed in order", "copy the data folder")
+}

@@ -43,9 +43,18 @@ type keysRevoke struct {
 	Key string `arg:"" name:"key-or-id" help:"The key itself, or its id as keys list shows it."`
 }
 
-// withLedger opens the books for one command. Unless create is set they must be
+// use is what a command does with the books.
+type use int
+
+const (
+	reads   use = iota
+	changes     // what is in them
+	makes       // them, where there are none
+)
+
+// withLedger opens the books for one command. Unless it makes them they must be
 // there: to list the keys of a mistyped folder should not make a database in it.
-func withLedger(ctx context.Context, flags configFlags, of booksFlags, create bool, fn func(*account.Ledger) error) (err error) {
+func withLedger(ctx context.Context, flags configFlags, of booksFlags, command use, fn func(*account.Ledger) error) (err error) {
 	cfg, err := flags.load()
 	if err != nil {
 		return err
@@ -54,12 +63,12 @@ func withLedger(ctx context.Context, flags configFlags, of booksFlags, create bo
 	if err := check(cfg); err != nil {
 		return err
 	}
-	if !create && cfg.Database == "" {
+	if command != makes && cfg.Database == "" {
 		if _, err := os.Stat(filepath.Join(cfg.Data, store.FileName)); errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("the data folder %s holds no database: name the folder of the service with --data", filename.Shown(cfg.Data))
 		}
 	}
-	books, err := openBooks(ctx, cfg)
+	books, err := openBooks(ctx, cfg, command)
 	if err != nil {
 		return err
 	}
@@ -68,14 +77,14 @@ func withLedger(ctx context.Context, flags configFlags, of booksFlags, create bo
 	if err != nil {
 		return err
 	}
-	return fn(ledger)
+	return books.Explain(fn(ledger))
 }
 
 // openBooks leaves an older schema to the service that may be running on it: it
 // is brought up to date only when there is none.
-func openBooks(ctx context.Context, cfg config.Config) (*store.Store, error) {
+func openBooks(ctx context.Context, cfg config.Config, command use) (*store.Store, error) {
 	opts := storeOptions(cfg)
-	opts.Migrate = false
+	opts.Migrate, opts.Reading = false, command == reads
 	books, err := store.Open(ctx, cfg.Data, opts)
 	if _, older := errors.AsType[*store.OlderSchemaError](err); !older {
 		return books, err
@@ -102,7 +111,7 @@ func (c *keysCreate) run(ctx context.Context, to streams) error {
 	unread := make(chan os.Signal, 1)
 	signal.Notify(unread, syscall.SIGPIPE) // or printing to who has gone would end the process at once
 	defer signal.Stop(unread)
-	return withLedger(ctx, c.configFlags, c.booksFlags, true, func(l *account.Ledger) error {
+	return withLedger(ctx, c.configFlags, c.booksFlags, makes, func(l *account.Ledger) error {
 		key, err := l.CreateKey(ctx, c.Account, c.Plan)
 		if err != nil {
 			return err
@@ -123,7 +132,7 @@ func withdraw(ctx context.Context, l *account.Ledger, id string, why error) erro
 }
 
 func (c *keysList) run(ctx context.Context, to streams) error {
-	return withLedger(ctx, c.configFlags, c.booksFlags, false, func(l *account.Ledger) error {
+	return withLedger(ctx, c.configFlags, c.booksFlags, reads, func(l *account.Ledger) error {
 		keys, err := l.ListKeys(ctx)
 		if err != nil {
 			return err
@@ -142,7 +151,7 @@ func (c *keysList) run(ctx context.Context, to streams) error {
 }
 
 func (c *keysPlan) run(ctx context.Context, to streams) error {
-	return withLedger(ctx, c.configFlags, c.booksFlags, false, func(l *account.Ledger) error {
+	return withLedger(ctx, c.configFlags, c.booksFlags, changes, func(l *account.Ledger) error {
 		had, err := l.ChangePlan(ctx, c.Account, c.Plan)
 		if errors.Is(err, account.ErrNoAccount) {
 			return fmt.Errorf("there is no account %s; keys list shows all", filename.Shown(c.Account))
@@ -156,7 +165,7 @@ func (c *keysPlan) run(ctx context.Context, to streams) error {
 }
 
 func (c *keysRevoke) run(ctx context.Context, to streams) error {
-	return withLedger(ctx, c.configFlags, c.booksFlags, false, func(l *account.Ledger) error {
+	return withLedger(ctx, c.configFlags, c.booksFlags, changes, func(l *account.Ledger) error {
 		key, err := l.RevokeKey(ctx, c.Key)
 		if errors.Is(err, account.ErrKeyNotFound) {
 			return errors.New("no such key; keys list shows the ids of all keys")

@@ -126,7 +126,7 @@ func TestAKeyThatCouldNotBePrinted(t *testing.T) {
 func TestAKeyThatStays(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()
-	err := withLedger(t.Context(), configFlags{}, booksFlags{dataFlag: dataFlag{&data}}, true, func(l *account.Ledger) error {
+	err := withLedger(t.Context(), configFlags{}, booksFlags{dataFlag: dataFlag{&data}}, makes, func(l *account.Ledger) error {
 		return withdraw(t.Context(), l, "dfk_gone", syscall.ENOSPC)
 	})
 	require.ErrorIs(t, err, syscall.ENOSPC)

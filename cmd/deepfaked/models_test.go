@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"deepfaked/models"
+	"deepfaked/models/catalogue"
 )
 
 // lie is a card that says what is not so, and the words of the sentence about it:
@@ -147,13 +148,15 @@ func TestListSaysThatItCouldNotPrint(t *testing.T) {
 	assert.Contains(t, log.String(), "no space left")
 }
 
-// TestWhatIsNotPrintedIsToldOf: to a full disk these commands printed nothing, and exited with 0.
+// TestWhatIsNotPrintedIsToldOf: to a full disk these commands printed nothing, and exited with 0, or,
+// where help was asked for, with 2 and advice to ask for help.
 func TestWhatIsNotPrintedIsToldOf(t *testing.T) { //nolint:paralleltest // one ONNX Runtime in a process
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
 	require.NoError(t, err)
 	defer func() { _ = full.Close() }()
 	for _, args := range [][]string{
-		{"--version"},
+		{"--version"}, {}, {"--help"}, {"serve", "--help"}, {"keys", "--help"},
+		{"config"}, {"models", "schema"}, {"models", "catalogue"},
 		{"models", "verify", "--provider", "cpu", "--data", t.TempDir()},
 		{"models", "bench", "--provider", "cpu", "--data", t.TempDir(), "--batch", "1", "--for", "1ms"},
 	} {
@@ -162,6 +165,7 @@ func TestWhatIsNotPrintedIsToldOf(t *testing.T) { //nolint:paralleltest // one O
 		assert.Equal(t, "deepfaked: write /dev/full: no space left on device\n", log.String(), args)
 	}
 	require.ErrorIs(t, (&modelsBench{}).tell(make([]speed, 2), full), syscall.ENOSPC)
+	require.ErrorIs(t, describe(full, catalogue.Entry{}), syscall.ENOSPC, "a licence that nobody has seen")
 }
 
 func TestSchemaIsPrinted(t *testing.T) {

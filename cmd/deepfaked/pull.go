@@ -97,7 +97,9 @@ func (p puller) pull(ctx context.Context, c *modelsPull, to streams) error {
 	if _, err := os.Stat(filepath.Join(addedModels(cfg), entry.Name)); err == nil && !c.Replace {
 		return fmt.Errorf("the model %s is in %s already: --replace gets it again", entry.Name, filename.Shown(addedModels(cfg)))
 	}
-	describe(to.out, entry)
+	if err := describe(to.out, entry); err != nil {
+		return err
+	}
 	if err := p.accepted(c, entry); err != nil {
 		return err
 	}

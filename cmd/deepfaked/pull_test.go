@@ -350,7 +350,7 @@ func TestDescribeTellsOurFigures(t *testing.T) {
 		entry, err := catalogue.Find(all, name)
 		require.NoError(t, err)
 		var out bytes.Buffer
-		describe(&out, entry)
+		require.NoError(t, describe(&out, entry))
 		assert.Contains(t, out.String(), "its authors state")
 		assert.Contains(t, out.String(), want)
 	}

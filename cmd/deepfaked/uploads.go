@@ -42,7 +42,7 @@ func (s *service) openUploads(ctx context.Context) (job.Uploads, error) {
 	if strings.HasPrefix(s.cfg.Uploads, "file:") {
 		return s.uploads, nil
 	}
-	b, err := bucket.Open(ctx, s.cfg.Uploads, s.uploads)
+	b, err := bucket.Open(ctx, s.cfg.Uploads, s.uploads, s.logger)
 	if err != nil {
 		return nil, err
 	}

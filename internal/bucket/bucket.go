@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/url"
 	"strings"
 	"time"
@@ -37,15 +38,15 @@ type Bucket struct {
 // shows that objects can be written, read, listed and deleted there. Further
 // words of the URL are those that gocloud.dev documents for its scheme;
 // credentials come from where the provider's own tools take them. What is opened
-// from the bucket lies in s, within its capacity. The error is a sentence for the
+// from the bucket lies in s, within its capacity; what the client of S3 has to say goes to logger. The error is a sentence for the
 // operator, without passwords that stand in the address. The caller closes the bucket, and
 // s after it.
-func Open(ctx context.Context, address string, s *spool.Spool) (*Bucket, error) {
-	b, err := openBucket(ctx, address, s)
+func Open(ctx context.Context, address string, s *spool.Spool, logger *slog.Logger) (*Bucket, error) {
+	b, err := openBucket(ctx, address, s, logger)
 	return b, redact.Error(err)
 }
 
-func openBucket(ctx context.Context, address string, s *spool.Spool) (*Bucket, error) {
+func openBucket(ctx context.Context, address string, s *spool.Spool, logger *slog.Logger) (*Bucket, error) {
 	if err := checkEndpoint(address); err != nil {
 		return nil, err
 	}
@@ -54,7 +55,11 @@ func openBucket(ctx context.Context, address string, s *spool.Spool) (*Bucket, e
 		return nil, fmt.Errorf("uploads: %s can't be opened: %w", address, err)
 	}
 	b := &Bucket{blobs: blobs, spool: s, stall: Stall}
-	if err := b.check(ctx); err != nil {
+	err = listen(ctx, address, blobs, logger)
+	if err == nil {
+		err = b.check(ctx)
+	}
+	if err != nil {
 		return nil, errors.Join(explain(address, err), b.Close())
 	}
 	return b, nil

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"sync"
@@ -99,7 +100,7 @@ var stores = map[string]func(*testing.T) *store{
 
 func open(t *testing.T, address string, s *spool.Spool) *Bucket {
 	t.Helper()
-	b, err := Open(t.Context(), address, s)
+	b, err := Open(t.Context(), address, s, slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, b.Close()) })
 	return b

@@ -3,8 +3,6 @@ package bucket
 import (
 	"context"
 	"strings"
-
-	"gocloud.dev/blob"
 )
 
 // owner begins the name of an object whose rest says whose uploads the others are. No
@@ -30,8 +28,7 @@ func (b *Bucket) Own(ctx context.Context, id string) error {
 	within, cancel := context.WithTimeoutCause(ctx, b.stall, errStalled)
 	defer cancel()
 	text := "Uploads wait here for the deepfaked service whose database has this mark.\n"
-	err := b.blobs.WriteAll(within, owner+id, []byte(text), &blob.WriterOptions{ContentType: "text/plain; charset=utf-8"})
-	if err != nil {
+	if err := b.write(within, owner+id, []byte(text)); err != nil {
 		return away(ctx, "mark the bucket", err, context.Cause(within))
 	}
 	return nil

@@ -2,6 +2,7 @@ package bucket
 
 import (
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -41,7 +42,7 @@ func TestOpenRefuses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, err := Open(t.Context(), c.address, newSpool(t, "", 0))
+			_, err := Open(t.Context(), c.address, newSpool(t, "", 0), slog.New(slog.DiscardHandler))
 			for _, word := range append(c.words, "uploads: ") {
 				assert.ErrorContains(t, err, word)
 			}
@@ -56,9 +57,25 @@ func TestOpenTellsNoPassword(t *testing.T) {
 		"http://u:secret@" + closed(t), "http%3A%2F%2Fu%3Asecret%40" + closed(t), "http://u:secret@" + closed(t) + "&regoin=x",
 		"http://u:secret@ho%20st", "http://u:secret/x@host", "u:secret@host",
 	} {
-		_, err := Open(t.Context(), "s3://uploads?region=x&use_path_style=true&profile=root&endpoint="+endpoint, newSpool(t, "", 0))
+		_, err := Open(t.Context(), "s3://uploads?region=x&use_path_style=true&profile=root&endpoint="+endpoint, newSpool(t, "", 0), slog.New(slog.DiscardHandler))
 		require.ErrorContains(t, err, "uploads: ", endpoint)
 		assert.NotContains(t, err.Error(), "secret", endpoint)
+	}
+}
+
+// Where Azure did not take what was written to see whether it would, the service ended in a panic, with the address
+// and its password in it.
+func TestOpenRefusesAzure(t *testing.T) {
+	t.Parallel()
+	for _, address := range []string{
+		"azblob://uploads?storage_account=a&protocol=http&domain=u:secret@" + closed(t),
+		"azblob://uploads?storage_account=a&protocol=http&localemu=true&domain=" + closed(t),
+	} {
+		_, err := Open(t.Context(), address, newSpool(t, "", 0), slog.New(slog.DiscardHandler))
+		require.ErrorContains(t, err, "uploads: azblob://uploads?", address)
+		require.ErrorContains(t, err, "can't be written to", address)
+		assert.NotContains(t, err.Error(), "secret", address)
+		assert.NotContains(t, err.Error(), "\n", address)
 	}
 }
 

@@ -90,7 +90,9 @@ func (l *Limiter) Allow(key string, limit int) account.Decision {
 		return local
 	}
 	shared, err := l.ask(key, limit)
-	l.report(err)
+	if err != nil || shared.Allowed {
+		l.report(err) // a refusal writes nothing, and a Redis that takes no writes gives it
+	}
 	if err != nil {
 		return local
 	}

@@ -254,6 +254,25 @@ func TestRedisTakesNoWrites(t *testing.T) {
 	assert.Equal(t, []bool{true, false}, told)
 }
 
+// Between two looks such a Redis was said to be back by the next request that it had counted as one too
+// many: to refuse that it writes nothing.
+func TestARefusalDoesNotTellThatRedisIsBack(t *testing.T) {
+	t.Parallel()
+	s := startRedis(t, t.TempDir())
+	l := s.limiter(nil, long)
+	var told []bool
+	l.opts.Away = func(away bool) { told = append(told, away) }
+	assert.True(t, l.Allow("k", 1).Allowed)
+	require.NoError(t, s.client().ConfigSet(t.Context(), "min-replicas-to-write", "1").Err())
+	l.Look()
+	l.opts.Pause = time.Nanosecond // or Redis would not be asked
+	assert.False(t, l.Allow("k", 1).Allowed)
+	assert.Equal(t, []bool{true}, told)
+	require.NoError(t, s.client().ConfigSet(t.Context(), "min-replicas-to-write", "0").Err())
+	assert.True(t, l.Allow("other", 1).Allowed)
+	assert.Equal(t, []bool{true, false}, told)
+}
+
 // A Redis that takes a question and does not answer holds a request up for the
 // timeout and no longer, and the next one not at all.
 func TestRedisHangs(t *testing.T) {

@@ -47,15 +47,17 @@ func prepare(data string) (string, error) {
 // bereft says that the database is not at its path although its log is: it was moved, deleted or
 // emptied, perhaps under a service that runs, and has entries that are nowhere else.
 func bereft(path string) error {
-	nothingIn := func(name string) bool {
-		info, err := os.Stat(name)
-		return errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() == 0
-	}
 	// The log first: of a database that is being made there is none with entries before the file has some.
 	if nothingIn(path+"-wal") || !nothingIn(path) {
 		return nil
 	}
 	return fmt.Errorf("the database %s is gone or empty, and its log %s-wal is not: move the database back, or the log away to begin anew", path, path)
+}
+
+// nothingIn says that a file is not there or empty.
+func nothingIn(name string) bool {
+	info, err := os.Stat(name)
+	return errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() == 0
 }
 
 // makeFolder makes the folder when it is absent and returns its absolute path.
@@ -96,7 +98,7 @@ func isFull(err error) bool {
 func dsn(path string, opts Options, readOnly bool) string {
 	query := url.Values{"_pragma": {
 		// First, since switching to WAL may have to wait for another process.
-		"busy_timeout(" + strconv.FormatInt(opts.BusyTimeout.Milliseconds(), 10) + ")",
+		busyTimeout(opts),
 		"journal_mode(WAL)",
 		"synchronous(FULL)",
 		"foreign_keys(1)",
@@ -113,4 +115,9 @@ func dsn(path string, opts Options, readOnly bool) string {
 		query.Set("_txlock", "immediate")
 	}
 	return (&url.URL{Scheme: "file", Path: path, RawQuery: query.Encode()}).String()
+}
+
+// busyTimeout is the pragma that bounds the wait for another process.
+func busyTimeout(opts Options) string {
+	return "busy_timeout(" + strconv.FormatInt(opts.BusyTimeout.Milliseconds(), 10) + ")"
 }

@@ -28,6 +28,10 @@ type Options struct {
 	// refused with an *OlderSchemaError. An empty folder is set up either way, and
 	// PostgreSQL is always brought up to date: its schema only ever grows.
 	Migrate bool
+	// Reading says that nothing will be written. A database of SQLite, which must be there, is opened
+	// then also where nothing can be written to its folder, such as a backup on a disk that is mounted
+	// for reading.
+	Reading bool
 }
 
 // DefaultOptions suit the process that has claimed the folder.

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"time"
 
 	"deepfaked/internal/policy"
@@ -22,6 +21,9 @@ type sqliteEngine struct{ writer *sql.DB }
 // openSQLite is Open for the folder data, with a history of its own.
 func openSQLite(ctx context.Context, data string, opts Options, history []migration) (*Store, error) {
 	path, err := prepare(data)
+	if opts.Reading && unwritable(err) {
+		return openReading(ctx, data, opts, history)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -42,7 +44,7 @@ func openSQLite(ctx context.Context, data string, opts Options, history []migrat
 // explain says what failed, or in a sentence that the disk of SQLite is full.
 func (s *Store) explain(doing string, err error) error {
 	if isFull(err) {
-		return explain(filepath.Dir(s.name), err)
+		return s.Explain(err)
 	}
 	return fmt.Errorf("%s: %w", doing, err)
 }

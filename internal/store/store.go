@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -67,6 +68,15 @@ func (s *Store) Astray() error {
 		return fmt.Errorf("%s is another file than the one that was opened", s.name)
 	}
 	return nil
+}
+
+// Explain is err, or a sentence for an operator that names the data folder where err is that SQLite
+// found its disk full.
+func (s *Store) Explain(err error) error {
+	if isFull(err) {
+		return explain(filepath.Dir(s.name), err)
+	}
+	return err
 }
 
 // Close waits for running statements and releases the database. It is
