@@ -33,6 +33,7 @@ type sound struct {
 	pieces [][]int16
 	stored *stored // in place of pieces; may be nil
 	n      int
+	times  soundTimes
 	early  early
 
 	damaged bool // parts of it made no sense, if it was decoded on its own
@@ -40,8 +41,8 @@ type sound struct {
 	scratch []float32 // of window
 }
 
-// Duration is how long the sound is so far.
-func (s *sound) Duration() time.Duration { return soundTime(s.n) }
+// Duration is when the sound ends, as far as it is known.
+func (s *sound) Duration() time.Duration { return s.times.of(s.n) }
 
 // soundTime is the time at which sample n starts.
 func soundTime(n int) time.Duration {
@@ -121,8 +122,8 @@ func (s *sound) window(out *Arena, start, size int) error {
 	for filled := whole; filled < len(w); filled += whole {
 		copy(w[filled:], w[:whole])
 	}
-	if err := out.Window(w, soundTime(start)); err != nil {
-		return fmt.Errorf("window at %v: %w", soundTime(start), err)
+	if err := out.Window(w, s.times.of(start)); err != nil {
+		return fmt.Errorf("window at %v: %w", s.times.of(start), err)
 	}
 	return nil
 }

@@ -135,6 +135,7 @@ func (c *container) read(in *input, dec *soundDecoder) error {
 func (c *container) write(src Source, out *Arena) (Found, error) {
 	found := Found{Kind: preprocess.Audio, Format: string(src.Format), Duration: c.sound.Duration()}
 	if c.video != nil {
+		c.align()
 		err := c.video.Frames(src, out)
 		switch {
 		case err != nil && !errors.Is(err, errDamaged):
@@ -143,7 +144,7 @@ func (c *container) write(src Source, out *Arena) (Found, error) {
 			return Found{}, noPictures(src.Format, c.video.stream, err)
 		}
 		found.Kind, found.Width, found.Height = preprocess.Video, c.video.width, c.video.height
-		found.Duration = max(found.Duration, c.video.Duration())
+		found.Duration = max(c.sound.Duration(), c.video.late+c.video.Duration())
 	}
 	switch enough := c.enoughSound(); {
 	case enough:
@@ -155,6 +156,20 @@ func (c *container) write(src Source, out *Arena) (Found, error) {
 	default:
 		return Found{}, tooShort(found.Format)
 	}
+}
+
+// align counts the times of pictures and of sound from where the first of both begins. It
+// changes nothing where there are no times, or none that can be: a file is no longer than is allowed.
+func (c *container) align() {
+	v, times := c.video, &c.sound.times
+	if v.last <= v.first || len(times.marks) == 0 || (times.zero-v.first).Abs() < soundGap {
+		return
+	}
+	zero := min(times.zero, v.first)
+	if max(times.zero+c.sound.Duration(), v.last)-zero > v.limit {
+		return
+	}
+	v.late, times.zero = v.first-zero, zero
 }
 
 // noPictures refuses a video of which no picture could be taken, whatever sound

@@ -178,6 +178,9 @@ func (d *soundDecoder) take() error {
 		}
 		d.r, d.like = r, shape
 	}
+	if at, ok := timeOf(f.best_effort_timestamp, d.ctx.pkt_timebase); ok {
+		d.s.times.note(d.s.n, at, d.s.limit)
+	}
 	measure(&d.s.mix, f)
 	return d.s.take(d.r.Frame(f))
 }

@@ -47,6 +47,7 @@ type video struct {
 	shown         int           // how many packets are
 	first         time.Duration // the earliest time of those
 	last          time.Duration // the latest
+	late          time.Duration // the first is shown so long after the file begins
 	width         int           // upright, set with the first picture
 	height        int
 	taken         int
@@ -120,12 +121,23 @@ func (v *video) uncoded(p *C.AVPacket) bool {
 
 // time converts a timestamp of the stream.
 func (v *video) time(t C.int64_t) time.Duration {
-	seconds := float64(t) * float64(v.stream.time_base.num) / float64(v.stream.time_base.den)
-	if math.IsNaN(seconds) || math.Abs(seconds) > 1e9 {
-		return v.last
+	if at, ok := timeOf(t, v.stream.time_base); ok {
+		return at
 	}
-	return time.Duration(seconds * float64(time.Second))
+	return v.last
 }
+
+// timeOf converts a timestamp that counts a base; it is not ok if it makes no sense.
+func timeOf(t C.int64_t, base C.AVRational) (at time.Duration, ok bool) {
+	seconds := float64(t) * float64(base.num) / float64(base.den)
+	if t == C.AV_NOPTS_VALUE || math.IsNaN(seconds) || math.Abs(seconds) > 1e9 {
+		return 0, false
+	}
+	return time.Duration(seconds * float64(time.Second)), true
+}
+
+// shownAt is when a picture is shown, from the beginning of the file.
+func (v *video) shownAt(ordinal int) time.Duration { return v.packets[ordinal].at - v.first + v.late }
 
 // Duration is measured by the packets.
 func (v *video) Duration() time.Duration {
@@ -223,7 +235,7 @@ func (v *video) readClip(clip *os.File, list []piece, targets []target, reels []
 			}
 		}
 		if hit {
-			if err := v.keep(mat, v.packets[ordinal].at-v.first, l, out); err != nil {
+			if err := v.keep(mat, v.shownAt(ordinal), l, out); err != nil {
 				return err
 			}
 		}

@@ -36,7 +36,7 @@ func (v *video) reels(list []piece, l preprocess.Limits, area int) ([]*reel, []p
 	for i, s := range stretches {
 		reels[i] = &reel{stretch: s}
 		for _, p := range s.packets {
-			reels[i].at = append(reels[i].at, v.packets[p].at-v.first)
+			reels[i].at = append(reels[i].at, v.shownAt(p))
 		}
 	}
 	return reels, all
