@@ -14,6 +14,7 @@ import (
 	"os"
 	"sync"
 	"time"
+	"unsafe"
 
 	"gocv.io/x/gocv"
 
@@ -39,10 +40,11 @@ type video struct {
 	stream        *C.AVStream
 	packets       []packet
 	limit         time.Duration
-	pixels        int           // decoded at most, in all pictures together
-	stretchPixels int           // the same of stretches
-	keyed         bool          // there has been a picture that rests on no other
-	headless      bool          // there were some before that
+	pixels        int  // decoded at most, in all pictures together
+	stretchPixels int  // the same of stretches
+	keyed         bool // there has been a picture that rests on no other
+	headless      bool // there were some before that
+	refresh       refresh
 	opening       time.Duration // when that is shown
 	shown         int           // how many packets are
 	first         time.Duration // the earliest time of those
@@ -80,16 +82,17 @@ func (v *video) note(p *C.AVPacket) error {
 	case p.dts != C.AV_NOPTS_VALUE:
 		at = v.time(p.dts)
 	}
-	key := p.flags&C.AV_PKT_FLAG_KEY != 0 && !v.uncoded(p)
-	if key && !v.keyed {
+	next := packet{at: at, key: p.flags&C.AV_PKT_FLAG_KEY != 0 && !v.uncoded(p), empty: v.unshown(p)}
+	over := v.refreshed(p, &next)
+	if !v.keyed && (over || next.alone()) {
 		v.keyed, v.opening = true, at
 	}
 	v.headless = v.headless || !v.keyed
 	// Some decoders put what rests on pictures that are not there on grey ones. So does what comes
 	// behind the first whole one and is shown before it.
-	hidden := p.flags&(C.AV_PKT_FLAG_DISCARD|C.AV_PKT_FLAG_CORRUPT) != 0 || !v.keyed || v.headless && at < v.opening
-	v.packets = append(v.packets, packet{at: at, key: key, hidden: hidden, empty: v.unshown(p)})
-	if hidden {
+	next.hidden = p.flags&(C.AV_PKT_FLAG_DISCARD|C.AV_PKT_FLAG_CORRUPT) != 0 || !v.keyed || v.headless && at < v.opening
+	v.packets = append(v.packets, next)
+	if next.hidden {
 		return nil
 	}
 	if v.shown++; v.shown == 1 {
@@ -100,6 +103,17 @@ func (v *video) note(p *C.AVPacket) error {
 		return tooLong(v.last-v.first, v.limit)
 	}
 	return nil
+}
+
+// refreshed follows films of H.264 that have no key frames, and says whether all of a picture is
+// there with this packet.
+func (v *video) refreshed(p *C.AVPacket, next *packet) (over bool) {
+	par := v.stream.codecpar
+	if par.codec_id != C.AV_CODEC_ID_H264 {
+		return false
+	}
+	prefix := unitPrefix(unsafe.Slice((*byte)(par.extradata), int(par.extradata_size)))
+	return v.refresh.follow(v.packets, next, readH264(unsafe.Slice((*byte)(p.data), int(p.size)), prefix))
 }
 
 // unshown says whether a packet holds a picture for others to rest on alone, as every

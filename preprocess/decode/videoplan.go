@@ -13,7 +13,11 @@ type packet struct {
 	key    bool          // decodes without those before it
 	hidden bool          // decoded but not shown
 	empty  bool          // holds no picture that is shown, by its own account
+	after  int           // of a key frame: the packets before pictures are whole, if decoding starts at it
 }
+
+// alone says whether a packet decodes to a whole picture without any other.
+func (p packet) alone() bool { return p.key && p.after == 0 }
 
 // target is a picture to be taken.
 type target struct {
@@ -121,7 +125,7 @@ func choose(packets []packet, shown []int, lo, middle, hi time.Duration) int {
 	best := -1
 	for _, p := range shown[search(lo):search(hi)] {
 		opening := p == shown[0] && len(shown) > 1 // often black
-		if packets[p].key && !opening && (best < 0 || (packets[p].at-middle).Abs() < (packets[best].at-middle).Abs()) {
+		if packets[p].alone() && !opening && (best < 0 || (packets[p].at-middle).Abs() < (packets[best].at-middle).Abs()) {
 			best = p
 		}
 	}
@@ -132,12 +136,14 @@ func choose(packets []packet, shown []int, lo, middle, hi time.Duration) int {
 	return shown[max(after-1, 0)]
 }
 
-// keyBefore is the key frame that p comes after in the file, or p itself.
+// keyBefore is the key frame that p comes after in the file, or p itself: the last one from
+// which p is decoded as it is.
 func keyBefore(packets []packet, p int) int {
-	for p > 0 && !packets[p].key {
-		p--
+	key := p
+	for key > 0 && (!packets[key].key || key+packets[key].after > p) {
+		key--
 	}
-	return p
+	return key
 }
 
 // startOf is the packet that decoding must start at to get p. What is shown before the
@@ -188,15 +194,18 @@ func afford(packets []packet, targets []target, budget int) []target {
 	return kept
 }
 
-// reach lists the shown packets of the share that begins at from; up to room
-// more are looked at where there are less than n.
+// reach lists the shown packets of the share that begins at from which decoding that
+// starts there yields: neither what comes before pictures are whole, nor what is shown
+// before a key frame, since that rests on what comes before it, too. Up to room more are
+// looked at where there are less than n.
 func reach(packets []packet, from, n, share, room int) []int {
 	var shown []int
 	for p := from; p < len(packets); p++ {
 		if p-from >= share && (len(shown) >= n || p-from >= share+room) {
 			break
 		}
-		if !packets[p].hidden {
+		yielded := p-from >= packets[from].after && (from == 0 || packets[p].at >= packets[from].at)
+		if yielded && !packets[p].hidden {
 			shown = append(shown, p)
 		}
 	}
@@ -212,7 +221,7 @@ func pieces(packets []packet, targets []target) []piece {
 	var list []piece
 	for _, t := range targets {
 		to := t.packet + 1
-		if t.packet != t.from || !packets[t.packet].key {
+		if t.packet != t.from || !packets[t.packet].alone() {
 			to = min(t.packet+1+hiddenTail, len(packets))
 		}
 		if n := len(list); n > 0 && t.from < list[n-1].to {

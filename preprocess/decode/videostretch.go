@@ -60,10 +60,13 @@ func decodedBefore(list []piece, count int) []int {
 // keysBefore is keyBefore of each packet.
 func keysBefore(packets []packet) []int {
 	keys := make([]int, len(packets))
-	for i := 1; i < len(packets); i++ {
-		if keys[i] = keys[i-1]; packets[i].key {
-			keys[i] = i
+	for i, p := range packets {
+		if whole := i + p.after; p.key && whole < len(packets) {
+			keys[whole] = max(keys[whole], i)
 		}
+	}
+	for i := 1; i < len(packets); i++ {
+		keys[i] = max(keys[i], keys[i-1])
 	}
 	return keys
 }
@@ -77,7 +80,7 @@ func placeStretch(packets []packet, keys, part []int, frames int, affordable fun
 	apart := func(i int) int { return max(i-middle, middle-i) }
 	for i, p := range part[:len(part)-frames+1] {
 		opening := p == 0 // often black
-		if packets[p].key && !opening && (best < 0 || apart(i) < apart(best)) {
+		if packets[p].alone() && !opening && (best < 0 || apart(i) < apart(best)) {
 			best = i
 		}
 	}

@@ -1,0 +1,144 @@
+package decode
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math/bits"
+)
+
+// Units of H.264, by the low five bits of their first byte: table 7-1. The next two bits are
+// not 0 where others rest on the picture.
+const (
+	unitSlice    = 1
+	unitKeySlice = 5
+	unitSEI      = 6
+)
+
+// h264Picture is what a packet of H.264 says of its picture.
+type h264Picture struct {
+	after     int  // decoding may start here, but is right only after so many pictures that others rest on
+	reference bool // others rest on it
+}
+
+// readH264 looks at a packet up to its first slice. prefix is how many bytes say how long a unit
+// is; with 0 each begins with a start code.
+func readH264(packet []byte, prefix int) (pic h264Picture) {
+	for len(packet) > 0 {
+		var unit []byte
+		if unit, packet = nextUnit(packet, prefix); len(unit) == 0 {
+			continue
+		}
+		switch unit[0] & 0x1f {
+		case unitSEI:
+			pic.after = max(pic.after, recoveryCount(unit[1:]))
+		case unitKeySlice:
+			return h264Picture{reference: true}
+		case unitSlice, 2: // whole, or the first of three parts
+			pic.reference = unit[0]&0x60 != 0
+			return pic
+		}
+	}
+	return pic
+}
+
+// nextUnit takes the first unit off a packet.
+func nextUnit(packet []byte, prefix int) (unit, rest []byte) {
+	if prefix > 0 {
+		length := 0
+		for _, b := range packet[:min(prefix, len(packet))] {
+			length = length<<8 | int(b)
+		}
+		packet = packet[min(prefix, len(packet)):]
+		length = min(length, len(packet))
+		return packet[:length], packet[length:]
+	}
+	start := []byte{0, 0, 1}
+	_, packet, _ = bytes.Cut(packet, start)
+	end := bytes.Index(packet, start)
+	if end < 0 {
+		end = len(packet)
+	}
+	return packet[:end], packet[end:]
+}
+
+// recoveryCount is what supplemental information says of how many pictures it takes until those
+// are right again (D.2.8); 0 where it says nothing.
+func recoveryCount(sei []byte) int {
+	const recoveryPoint = 6
+	sei = bytes.ReplaceAll(sei, []byte{0, 0, 3}, []byte{0, 0})
+	for len(sei) >= 2 {
+		var kind, size int
+		kind, sei = seiNumber(sei)
+		size, sei = seiNumber(sei)
+		if size > len(sei) {
+			return 0
+		}
+		if kind == recoveryPoint {
+			return expGolomb(sei[:size])
+		}
+		sei = sei[size:]
+	}
+	return 0
+}
+
+// seiNumber reads a number that is a sum of bytes, up to the first one that is not 255.
+func seiNumber(data []byte) (n int, rest []byte) {
+	for i, b := range data {
+		if n += int(b); b != 255 {
+			return n, data[i+1:]
+		}
+	}
+	return n, nil
+}
+
+// expGolomb reads the number at the beginning of data: 9.1. Those of more than 31 bits are large.
+func expGolomb(data []byte) int {
+	const large = 1 << 16
+	var word [4]byte
+	copy(word[:], data)
+	code := binary.BigEndian.Uint32(word[:])
+	zeros := bits.LeadingZeros32(code)
+	if zeros > 15 {
+		return large
+	}
+	return int(code>>(31-2*zeros)) - 1
+}
+
+// unitPrefix is how many bytes say how long a unit of H.264 is, by what the container has of the
+// codec's settings: ISO/IEC 14496-15, 5.3.3.1.
+func unitPrefix(settings []byte) int {
+	if len(settings) < 5 || settings[0] != 1 {
+		return 0
+	}
+	return int(settings[4]&3) + 1
+}
+
+// refresh follows films of H.264 of which only the first picture is whole: of each later one
+// another part rests on no other picture, so that whoever starts in their midst has all of it in
+// the end. They name places to start at, which pass for key frames. Those that come while the one
+// before is not done are left out.
+type refresh struct {
+	from int // the packet at which it began
+	left int // how many pictures that others rest on it still takes; 0: none is under way
+}
+
+// never is how long a refresh takes that has not come to its end.
+const never = 1 << 30
+
+// follow takes the packet behind others and says whether a refresh ends with it. Pictures come out
+// whole only once a decoder has let go of the one that is, for which it may wait.
+func (r *refresh) follow(packets []packet, p *packet, pic h264Picture) (over bool) {
+	if r.left > 0 && pic.reference {
+		if r.left--; r.left == 0 {
+			packets[r.from].after, over = len(packets)-r.from, true
+		}
+	}
+	switch {
+	case !p.key || pic.after == 0:
+	case r.left > 0:
+		p.key = false
+	default:
+		*r, p.after = refresh{len(packets), pic.after + reorderTail}, never
+	}
+	return over
+}
