@@ -109,6 +109,9 @@ func (v *video) separately(list []piece) (done func()) {
 			starts = append(starts, C.int64_t(n*clipTick)) // of the next one, or of what follows the last
 		}
 	}
+	for i := 1; i < clipTail; i++ { // the same key frame over and over, which H.265 takes for an error
+		starts = append(starts, C.int64_t((n+i)*clipTick))
+	}
 	var pinner runtime.Pinner
 	pinner.Pin(&starts[0])
 	C.separatePieces(&starts[0], C.int(len(starts)))

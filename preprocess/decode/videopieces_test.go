@@ -48,6 +48,19 @@ func TestOpenGroups(t *testing.T) {
 	}
 }
 
+// TestTheLastPictureIsThere: of films of H.265 with open groups the last picture was lost where stretches
+// were taken: what follows it, for the decoder to let go of it, was refused for coming over and over.
+func TestTheLastPictureIsThere(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "x.mp4")
+	ffmpeg(t, "-f", "lavfi", "-i", "testsrc2=s=160x120:r=25:d=45", "-pix_fmt", "yuv420p", "-c:v", "libx265", "-preset", "ultrafast",
+		"-x265-params", "log-level=none:open-gop=1:keyint=30:min-keyint=30:scenecut=0:bframes=4:b-adapt=0", path)
+	d, err := decodePath(t, path, preprocess.MP4, inMotion())
+	if err != nil || len(d.arena.Frames()) != 16 || len(d.arena.Stretches()) != 4 {
+		t.Errorf("%d frames and %d stretches, %v", len(d.arena.Frames()), len(d.arena.Stretches()), err)
+	}
+}
+
 // apart is how much a picture differs from that of a film which is nearest to it: the
 // mean over its values, of which every seventh is looked at.
 func apart(film, pix []byte) float64 {
