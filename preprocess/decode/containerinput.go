@@ -40,7 +40,9 @@ static int64_t mediaSeek(void *opaque, int64_t off, int whence) {
 	return m->pos = off;
 }
 
-static void mediaQuiet(void *a, int level, const char *format, va_list args) {}
+void decoderSaid(void *, int, const char *); // in videodamage.go
+
+static void mediaQuiet(void *a, int level, const char *format, va_list args) { decoderSaid(a, level, format); }
 
 static void mediaClose(AVFormatContext *c) {
 	AVIOContext *io = c->pb;

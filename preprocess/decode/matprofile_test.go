@@ -48,7 +48,7 @@ func TestFailedAllocations(t *testing.T) { //nolint:paralleltest // the bound is
 		boundAllocations(bound) // opening takes 64 KiB at once
 		err := c.scan(in, src)
 		if err == nil && c.video != nil {
-			_, err = makeClip(src, c.video.stream, []piece{{0, 1}})
+			_, _, err = makeClip(src, c.video.stream, []piece{{0, 1}})
 		}
 		if err == nil {
 			t.Errorf("no error although nothing of %d bytes can be had", bound)

@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"slices"
 	"sync"
 	"time"
 	"unsafe"
@@ -174,10 +175,11 @@ func (v *video) Frames(src Source, out *Arena) error {
 	if len(list) == 0 {
 		return nil
 	}
-	clip, err := makeClip(src, v.stream, list)
+	clip, lost, err := makeClip(src, v.stream, list)
 	if err != nil {
 		return err
 	}
+	v.patched = slices.ContainsFunc(lost, func(p int) bool { return wanted(list, targets, reels, p) })
 	defer func() { _ = clip.Close() }()
 	if err := v.readClip(clip, list, targets, reels, src.Limits, out); err != nil {
 		return err
@@ -219,6 +221,7 @@ func (v *video) readClip(clip *os.File, list []piece, targets []target, reels []
 	defer inColoursOf(v.stream)()
 	defer watchSizes(capture)()
 	defer v.separately(list)()
+	defer v.watchDamage(list, targets, reels)()
 	mat := gocv.NewMat()
 	defer closeMat(&mat)
 	patchedPart := -1 // the last piece of which the decoder made something up

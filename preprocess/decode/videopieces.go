@@ -18,6 +18,9 @@ static __thread AVFrame *held[HELD];
 static __thread int heldCount;
 static __thread int sent; // whether a packet was, after the last frame
 
+void packetSent(const AVPacket *); // in videodamage.go
+int decoderAnswered(int);
+
 typedef int (*sendPacket)(AVCodecContext *, const AVPacket *);
 typedef int (*receiveFrame)(AVCodecContext *, AVFrame *);
 
@@ -25,7 +28,7 @@ static int realReceive(AVCodecContext *c, AVFrame *f) {
 	static receiveFrame real;
 	if (!real)
 		real = (receiveFrame)dlsym(RTLD_NEXT, "avcodec_receive_frame");
-	return real ? real(c, f) : AVERROR(ENOSYS);
+	return real ? decoderAnswered(real(c, f)) : AVERROR(ENOSYS);
 }
 
 static int realSend(AVCodecContext *c, const AVPacket *p) {
@@ -61,7 +64,8 @@ int avcodec_send_packet(AVCodecContext *c, const AVPacket *p) {
 		hold(c);
 		avcodec_flush_buffers(c);
 	}
-	return realSend(c, p);
+	packetSent(p);
+	return decoderAnswered(realSend(c, p));
 }
 
 // receivePiece is libavcodec's avcodec_receive_frame, for videosizes.go, which stands in front

@@ -92,15 +92,16 @@ const clipTailBytes = 16 << 20
 // that holds nothing else, so that OpenCV decodes from its first byte to its
 // last and never seeks: its own seeking believes the header's frame count and
 // rate, and always starts a key frame too early. Packet number i of the clip is
-// at i*clipTick milliseconds. The caller closes the file.
-func makeClip(src Source, stream *C.AVStream, list []piece) (*os.File, error) {
+// at i*clipTick milliseconds. Those that are too damaged to be written are lost. The caller
+// closes the file.
+func makeClip(src Source, stream *C.AVStream, list []piece) (clip *os.File, lost []int, err error) {
 	in, err := openInput(src)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer in.Close()
 	if int(stream.index) >= int(in.ctx.nb_streams) {
-		return nil, fmt.Errorf("%w: no stream %d", errDamaged, int(stream.index))
+		return nil, nil, fmt.Errorf("%w: no stream %d", errDamaged, int(stream.index))
 	}
 	for i, s := range in.streams() {
 		if i != int(stream.index) {
@@ -109,21 +110,21 @@ func makeClip(src Source, stream *C.AVStream, list []piece) (*os.File, error) {
 	}
 	fd, err := unix.MemfdCreate("clip", unix.MFD_CLOEXEC)
 	if err != nil {
-		return nil, fmt.Errorf("make clip: %w", err)
+		return nil, nil, fmt.Errorf("make clip: %w", err)
 	}
-	clip := os.NewFile(uintptr(fd), "clip")
-	if err := in.copyPieces(clip, stream, list); err != nil {
+	clip = os.NewFile(uintptr(fd), "clip")
+	if lost, err = in.copyPieces(clip, stream, list); err != nil {
 		_ = clip.Close()
-		return nil, err
+		return nil, nil, err
 	}
-	return clip, nil
+	return clip, lost, nil
 }
 
-// copyPieces writes the clip.
-func (in *input) copyPieces(clip *os.File, stream *C.AVStream, list []piece) error {
+// copyPieces writes the clip and says which packets could not be.
+func (in *input) copyPieces(clip *os.File, stream *C.AVStream, list []piece) (lost []int, err error) {
 	out := C.clipOpen(C.int(clip.Fd()), stream)
 	if out == nil {
-		return fmt.Errorf("%w: make clip", errDamaged)
+		return nil, fmt.Errorf("%w: make clip", errDamaged)
 	}
 	defer C.clipClose(out)
 	w := clipWriter{out: out, first: C.av_packet_alloc()}
@@ -131,7 +132,7 @@ func (in *input) copyPieces(clip *os.File, stream *C.AVStream, list []piece) err
 	p := C.av_packet_alloc()
 	defer C.av_packet_free(&p)
 	if w.first == nil || p == nil {
-		return errMemory
+		return nil, errMemory
 	}
 	for ordinal := 0; len(list) > 0; {
 		if err := in.next(p); err != nil {
@@ -139,8 +140,12 @@ func (in *input) copyPieces(clip *os.File, stream *C.AVStream, list []piece) err
 		}
 		if p.stream_index == stream.index {
 			if ordinal >= list[0].from {
-				if err := w.write(p); err != nil {
-					return err
+				written, err := w.write(p)
+				if err != nil {
+					return nil, err
+				}
+				if !written {
+					lost = append(lost, ordinal)
 				}
 			}
 			if ordinal++; ordinal == list[0].to {
@@ -149,7 +154,7 @@ func (in *input) copyPieces(clip *os.File, stream *C.AVStream, list []piece) err
 		}
 		C.av_packet_unref(p)
 	}
-	return w.finish()
+	return lost, w.finish()
 }
 
 // clipWriter numbers the packets that it writes.
@@ -159,25 +164,29 @@ type clipWriter struct {
 	written int
 }
 
-func (w *clipWriter) write(p *C.AVPacket) error {
-	if w.written == 0 && C.av_packet_ref(w.first, p) < 0 {
-		return fmt.Errorf("%w: make clip", errDamaged)
-	}
+// write writes a packet, unless that is damaged: of some codecs the library looks into them.
+func (w *clipWriter) write(p *C.AVPacket) (written bool, err error) {
 	code := C.clipWritePacket(w.out, p, C.int64_t(w.written*clipTick))
-	if w.written++; code < 0 {
-		return avError("make clip", code)
+	w.written++
+	switch {
+	case code < 0 && w.out.pb.error == 0: // the file takes more
+		return false, nil
+	case code < 0:
+		return false, avError("make clip", code)
+	case w.first.buf == nil && p != w.first && C.av_packet_ref(w.first, p) < 0:
+		return false, errMemory
 	}
-	return nil
+	return true, nil
 }
 
 // finish writes the first packet, which is a key frame, as often as it takes
 // for the decoder to let go of every picture before.
 func (w *clipWriter) finish() error {
-	if w.written == 0 {
+	if w.first.buf == nil {
 		return fmt.Errorf("%w: no pictures", errDamaged)
 	}
 	for range min(clipTail, 1+clipTailBytes/max(int(w.first.size), 1)) {
-		if err := w.write(w.first); err != nil {
+		if _, err := w.write(w.first); err != nil {
 			return err
 		}
 	}
