@@ -8,6 +8,8 @@ import (
 	"io"
 	"mime"
 	"mime/multipart"
+	"net/http"
+	"strings"
 	"sync"
 
 	"deepfaked/preprocess"
@@ -22,14 +24,23 @@ func (r *formReader) file(f *form, part *multipart.Part) error {
 		if err != nil {
 			return err
 		}
-		if _, known := preprocess.Sniff(head); !known && len(head) > 0 {
-			f.reject("The field file holds text, not a file; with curl write -F file=@NAME.")
-			_, err := io.Copy(io.Discard, part)
-			return err
-		}
 		content = io.MultiReader(bytes.NewReader(head), part)
+		if isValue(head) {
+			f.reject("The field file holds text, not a file; with curl write -F file=@NAME.")
+			if _, err := io.Copy(io.Discard, io.LimitReader(content, r.fileBytes)); err != nil {
+				return err
+			}
+			return r.beyond(f, content)
+		}
 	}
 	return r.upload(f, content)
+}
+
+// isValue says that a field which begins so holds text, such as the name of a file. What is
+// neither that nor of a known format is a file that nobody can judge.
+func isValue(head []byte) bool {
+	_, known := preprocess.Sniff(head)
+	return !known && len(head) > 0 && strings.HasPrefix(http.DetectContentType(head), "text/")
 }
 
 // upload spools the file. Once it is over the limit, or there is no room for it, it
@@ -49,6 +60,11 @@ func (r *formReader) upload(f *form, content io.Reader) error {
 	if f.bytes = n; err != nil {
 		return err
 	}
+	return r.beyond(f, content)
+}
+
+// beyond counts and drops what of a file is over the limit.
+func (r *formReader) beyond(f *form, content io.Reader) error {
 	over, err := io.Copy(io.Discard, content)
 	if over > 0 {
 		f.bytes++

@@ -102,7 +102,7 @@ func TestAddressLimit(t *testing.T) {
 
 // The address is the peer's; X-Forwarded-For counts only from a trusted proxy. A client
 // behind one chose a new X-Real-IP for each request and was never limited; and behind
-// one that forwards ports, all shared one limit.
+// one that forwards ports, IPv6 in brackets or zones, all shared one limit.
 func TestForwardedAddress(t *testing.T) {
 	t.Parallel()
 	const untrusted = "not trusted"
@@ -118,6 +118,10 @@ func TestForwardedAddress(t *testing.T) {
 		"another":       {"203.0.113.5:1000", "203.0.113.6:1000", 59},
 		"claimed first": {"198.51.100.1, 203.0.113.5:1000", "198.51.100.2, 203.0.113.5:1000", 58},
 		"IPv6":          {"[2001:db8::1]:1000", "[2001:db8:0:1::1]:1000", 59},
+		"brackets":      {"[2001:db8::1]", "[2001:db8:0:1::1]", 59},
+		"one network":   {"[2001:db8::1]", "2001:db8::2", 58},
+		"zone":          {"2001:db8::1%eth0", "2001:db8:0:1::1%eth0", 59},
+		"port and zone": {"[2001:db8::1%eth0]:1000", "[2001:db8:0:1::1%eth0]:1000", 59},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

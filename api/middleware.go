@@ -189,7 +189,7 @@ func (s *Server) limit(c *gin.Context) {
 
 // address names the client for the limiter.
 func address(c *gin.Context) string {
-	withoutPorts(c.Request.Header)
+	plainly(c.Request.Header)
 	addr, err := netip.ParseAddr(c.ClientIP())
 	if err != nil {
 		return ""
@@ -197,16 +197,27 @@ func address(c *gin.Context) string {
 	return account.AddressKey(addr)
 }
 
-// withoutPorts takes the ports from forwarded addresses: some proxies add
-// them, and gin reads none of a list that holds one.
-func withoutPorts(h http.Header) {
+// plainly writes forwarded addresses without what some proxies add to them, since gin
+// reads none of a list that holds such a one.
+func plainly(h http.Header) {
 	forwarded := strings.Split(strings.Join(h.Values(forwardedFor), ","), ",")
 	for i, item := range forwarded {
-		if peer, err := netip.ParseAddrPort(strings.TrimSpace(item)); err == nil {
-			forwarded[i] = peer.Addr().String()
-		}
+		forwarded[i] = plain(strings.TrimSpace(item))
 	}
 	h.Set(forwardedFor, strings.Join(forwarded, ","))
+}
+
+// plain takes from an address its port, its brackets and its zone.
+func plain(item string) string {
+	peer, err := netip.ParseAddrPort(item)
+	addr := peer.Addr()
+	if err != nil {
+		addr, err = netip.ParseAddr(strings.TrimSuffix(strings.TrimPrefix(item, "["), "]"))
+	}
+	if err != nil {
+		return item
+	}
+	return addr.WithZone("").String()
 }
 
 // requireKey refuses a request without a valid key.

@@ -7,6 +7,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"deepfaked/internal/store"
 )
 
 func TestPeriodStart(t *testing.T) {
@@ -221,6 +223,68 @@ func testADayCountsNoLessThanNothing(t *testing.T, fresh database) {
 	}
 	var limit *LimitError
 	require.ErrorAs(t, l.Check(t.Context(), a), &limit)
+}
+
+// What was settled, and withdrawn after a change of the plan, was taken from a period of the new plan: there
+// the account had used one scan less than it had, and of the old one's period one more.
+func TestThePeriodOfAnotherPlan(t *testing.T) {
+	t.Parallel()
+	onAll(t, testThePeriodOfAnotherPlan)
+}
+
+func testThePeriodOfAnotherPlan(t *testing.T, fresh database) {
+	t.Helper()
+	l, _ := setup(t, fresh)
+	free := join(t, l, "ann", "free")
+	pro := free
+	pro.Plan = l.plans["pro"]
+	one := func(a Account, async bool) []string { return []string{reserve(t, l, a, async)} }
+	both := func() []string {
+		all := []Request{{pro, Submission{ID: NewDetectionID(), Async: true}}, {pro, Submission{ID: NewDetectionID(), Async: true}}}
+		require.NoError(t, l.ReserveAll(t.Context(), all))
+		return []string{all[0].Submission.ID, all[1].Submission.ID}
+	}
+	for _, change := range []struct {
+		to  string
+		ids []string
+	}{{"pro", one(free, false)}, {"free", one(pro, false)}, {"free", one(pro, true)}, {"free", both()}} {
+		kept := map[string]int{}
+		for _, a := range []Account{free, pro} {
+			settle(t, l, reserve(t, l, a, false))
+			kept[a.Plan.Name] = usage(t, l, a).Used
+		}
+		for _, id := range change.ids {
+			settle(t, l, id)
+		}
+		_, err := l.ChangePlan(t.Context(), "ann", change.to)
+		require.NoError(t, err)
+		for _, id := range change.ids {
+			require.NoError(t, l.Withdraw(t.Context(), id))
+		}
+		for _, a := range []Account{free, pro} {
+			assert.Equal(t, kept[a.Plan.Name], usage(t, l, a).Used, "%s, moved to %s", a.Plan.Name, change.to)
+		}
+	}
+}
+
+// Of a period that counts nothing, nothing is taken: an account could have used one scan less than none.
+func TestAPeriodCountsNoLessThanNothing(t *testing.T) {
+	t.Parallel()
+	onAll(t, testAPeriodCountsNoLessThanNothing)
+}
+
+func testAPeriodCountsNoLessThanNothing(t *testing.T, fresh database) {
+	t.Helper()
+	l, _ := setup(t, fresh)
+	a := join(t, l, "ann", "pro")
+	id := reserve(t, l, a, false)
+	settle(t, l, id)
+	require.NoError(t, l.store.Write(t.Context(), func(tx *store.Tx) error {
+		_, err := tx.ExecContext(t.Context(), `UPDATE scans SET count = 0 WHERE account_id = $1`, a.ID) // as an earlier version could leave it
+		return err
+	}))
+	require.NoError(t, l.Withdraw(t.Context(), id))
+	assert.Zero(t, usage(t, l, a).Used)
 }
 
 func TestTheClockStepsBackOverMidnight(t *testing.T) {

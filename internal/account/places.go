@@ -170,10 +170,10 @@ func (a Account) allowance(now time.Time) allowance {
 func (p place) settle(ctx context.Context, tx *store.Tx, d Detection) (Detection, error) {
 	d.Created, d.Sensitivity = p.created, p.submission.Sensitivity
 	result, err := tx.ExecContext(ctx, `
-		INSERT INTO detections (id, account_id, mode, state, sensitivity, kind, verdict, confidence, report, created_at, completed_at)
-		VALUES ($1, $2, $3, 'complete', $4, $5, $6, $7, $8, $9, $10) ON CONFLICT (id) DO NOTHING`,
+		INSERT INTO detections (id, account_id, mode, state, sensitivity, kind, verdict, confidence, report, created_at, completed_at, period)
+		VALUES ($1, $2, $3, 'complete', $4, $5, $6, $7, $8, $9, $10, $11) ON CONFLICT (id) DO NOTHING`,
 		d.ID, p.of.account, p.submission.mode(), d.Sensitivity,
-		d.Kind, d.Verdict, d.Confidence, nullJSON(d.Report), micros(d.Created), micros(d.Completed))
+		d.Kind, d.Verdict, d.Confidence, nullJSON(d.Report), micros(d.Created), micros(d.Completed), p.of.period)
 	if err != nil {
 		return d, err
 	}

@@ -31,8 +31,8 @@ func takePlace(tx *store.Tx, a Account, s Submission, holder sql.NullString, now
 			  INSERT INTO submissions (account_id, day, count) SELECT $1, $2, 1 FROM fits WHERE $4 > 0
 			  ON CONFLICT (account_id, day) DO UPDATE SET count = submissions.count + 1),
 			noted AS (
-			  INSERT INTO detections (id, account_id, mode, state, sensitivity, created_at)
-			  SELECT $6, $1, $7, 'processing', $8, $9 FROM fits),
+			  INSERT INTO detections (id, account_id, mode, state, sensitivity, created_at, period)
+			  SELECT $6, $1, $7, 'processing', $8, $9, $3 FROM fits),
 			held AS (
 			  INSERT INTO reservations (detection_id, account_id, period, process) SELECT $6, $1, $3, $10 FROM fits)
 			SELECT submitted, taken FROM room`,

@@ -194,12 +194,13 @@ func accept(ctx context.Context, tx *store.Tx, a Account, s Submission, holder s
 			ON CONFLICT (account_id, day) DO UPDATE SET count = submissions.count + 1`,
 			a.ID, dayNumber(now))
 	}
+	period := a.allowance(now).period
 	_, noted := tx.ExecContext(ctx, `
-		INSERT INTO detections (id, account_id, mode, state, sensitivity, created_at)
-		VALUES ($1, $2, $3, 'processing', $4, $5)`,
-		s.ID, a.ID, s.mode(), s.Sensitivity, micros(now))
+		INSERT INTO detections (id, account_id, mode, state, sensitivity, created_at, period)
+		VALUES ($1, $2, $3, 'processing', $4, $5, $6)`,
+		s.ID, a.ID, s.mode(), s.Sensitivity, micros(now), period)
 	_, held := tx.ExecContext(ctx, `
 		INSERT INTO reservations (detection_id, account_id, period, process) VALUES ($1, $2, $3, $4)`,
-		s.ID, a.ID, micros(a.Plan.PeriodStart(now, a.Created)), holder)
+		s.ID, a.ID, period, holder)
 	return errors.Join(counted, noted, held)
 }

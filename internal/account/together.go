@@ -78,8 +78,8 @@ const takeAll = `
 	  INSERT INTO submissions (account_id, day, count) SELECT account_id, $7::bigint, n FROM places WHERE daily > 0 ORDER BY account_id
 	  ON CONFLICT (account_id, day) DO UPDATE SET count = submissions.count + excluded.count),
 	noted AS (
-	  INSERT INTO detections (id, account_id, mode, state, sensitivity, created_at)
-	  SELECT id, account_id, 'async', 'processing', sensitivity, $8::bigint FROM asked),
+	  INSERT INTO detections (id, account_id, mode, state, sensitivity, created_at, period)
+	  SELECT id, account_id, 'async', 'processing', sensitivity, $8::bigint, period FROM asked),
 	held AS (
 	  INSERT INTO reservations (detection_id, account_id, period) SELECT id, account_id, period FROM asked)
 	SELECT count(*) = count(DISTINCT account_id) AND bool_and(

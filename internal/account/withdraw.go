@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"time"
 
 	"deepfaked/internal/store"
 )
@@ -33,8 +32,9 @@ func (l *Ledger) withdrawal(id string) ending {
 		var account string
 		var created int64
 		var state State
-		err := tx.QueryRowContext(ctx, `DELETE FROM detections WHERE id = $1 RETURNING account_id, created_at, state`, id).
-			Scan(&account, &created, &state)
+		var period sql.NullInt64
+		err := tx.QueryRowContext(ctx, `DELETE FROM detections WHERE id = $1 RETURNING account_id, created_at, state, period`, id).
+			Scan(&account, &created, &state, &period)
 		if errors.Is(err, sql.ErrNoRows) {
 			return nil
 		}
@@ -45,23 +45,13 @@ func (l *Ledger) withdrawal(id string) ending {
 		if err != nil || state != Complete {
 			return err
 		}
-		return l.uncount(ctx, tx, account, fromMicros(created))
+		return uncount(ctx, tx, account, period)
 	}
 }
 
-// uncount takes back a scan of an account that was reserved then.
-func (l *Ledger) uncount(ctx context.Context, tx *store.Tx, account string, reserved time.Time) error {
-	var name string
-	var joined int64
-	err := tx.QueryRowContext(ctx, `SELECT plan, created_at FROM accounts WHERE id = $1`, account).Scan(&name, &joined)
-	if err != nil {
-		return err
-	}
-	plan, err := l.plan(name, account)
-	if err != nil {
-		return err
-	}
-	_, err = tx.ExecContext(ctx, `UPDATE scans SET count = count - 1 WHERE account_id = $1 AND period = $2`,
-		account, micros(plan.PeriodStart(reserved, fromMicros(joined))))
+// uncount takes back a scan of a period. By the account's plan it can't be told which one
+// that was: the plan may have been changed since then.
+func uncount(ctx context.Context, tx *store.Tx, account string, period sql.NullInt64) error {
+	_, err := tx.ExecContext(ctx, `UPDATE scans SET count = count - 1 WHERE account_id = $1 AND period = $2 AND count > 0`, account, period)
 	return err
 }

@@ -55,6 +55,7 @@ type Limiter struct {
 
 	mu   sync.Mutex
 	away time.Time // of the last failure; zero: Redis answers
+	back time.Time // when it was back last; zero: it was never away
 }
 
 // New asks Redis nothing yet: a service starts without it, too. There is nothing
@@ -83,10 +84,11 @@ end
 return {1, redis.call('INCR', KEYS[1]), left}`)
 
 // Allow counts one request for key, of which limit are allowed in a window over
-// all processes. While Redis is away the count is this process's own.
+// all processes. While Redis is away the count is this process's own, and for a window
+// after that the lower allowance of the two holds.
 func (l *Limiter) Allow(key string, limit int) account.Decision {
 	local := l.opts.Local.Allow(key, limit) // in step, so that it can take over
-	if l.resting() {
+	if l.resting() || !local.Allowed && l.returned() {
 		return local
 	}
 	shared, err := l.ask(key, limit)
@@ -96,7 +98,18 @@ func (l *Limiter) Allow(key string, limit int) account.Decision {
 	if err != nil {
 		return local
 	}
+	if less := !local.Allowed || local.Remaining < shared.Remaining; less && shared.Allowed && l.returned() {
+		return local
+	}
 	return shared
+}
+
+// returned says that Redis was away within this window, and may know nothing of what has been let
+// through: then this process lets through no more than it would alone.
+func (l *Limiter) returned() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.away.IsZero() && !l.back.IsZero() && time.Since(l.back) < l.opts.Window
 }
 
 // Look asks Redis as a request would, and so notes that it is away, or back, where there are
@@ -144,6 +157,7 @@ func (l *Limiter) report(err error) {
 		l.opts.Logger.Warn("redis is away: until it is back, requests are counted by this process alone", "error", err)
 	case err == nil && !l.away.IsZero():
 		l.opts.Logger.Info("redis is back: requests are counted for all processes together")
+		l.back = time.Now()
 	}
 	l.away = time.Time{}
 	if err != nil {

@@ -207,6 +207,30 @@ func TestRedisGoesAndComesBack(t *testing.T) {
 	assert.Equal(t, 1, strings.Count(log.String(), "redis is away"), log.String())
 }
 
+// Accounts and addresses had their minute again, with one process too, from a Redis that came back
+// empty, or had hung and so had not counted what was let through meanwhile.
+func TestARedisThatForgotGivesNoMinuteTwice(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := startRedis(t, dir)
+	l := s.limiter(nil, long)
+	for range 3 {
+		assert.True(t, l.Allow("all", 3).Allowed)
+	}
+	assert.True(t, l.Allow("some", 3).Allowed)
+	s.stop()
+	l.Look()
+	again := startRedis(t, dir)
+	l.Look()
+	for range 5 {
+		assert.False(t, l.Allow("all", 3).Allowed)
+	}
+	assert.Equal(t, 1, l.Allow("some", 3).Remaining)
+	assert.Equal(t, 2, again.limiter(nil, long).Allow("all", 3).Remaining, "what is refused counts for nobody")
+	l.back = l.back.Add(-long)
+	assert.Equal(t, 1, l.Allow("all", 3).Remaining, "a window later Redis knows all")
+}
+
 // A service starts without Redis.
 func TestWithoutRedis(t *testing.T) {
 	t.Parallel()
