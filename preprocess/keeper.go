@@ -62,7 +62,7 @@ func (k *keeper) rest(err error) {
 	timer := time.NewTimer(k.backoff)
 	defer timer.Stop()
 	broken := p.broken
-	if p.failing.Load() < int64(p.opts.Children) {
+	if p.failing.Load() < int64(p.opts.processes()) {
 		broken = nil
 	}
 	for {

@@ -95,10 +95,13 @@ func act(mode string, conn *sandbox.Conn, req preprocess.DecodeRequest, files []
 		_ = syscall.Kill(os.Getpid(), syscall.SIGSEGV)
 		select {}
 	case "awaits": // the end that the test makes of it
-		if err := os.WriteFile(os.Getenv(markVariable)+pipe, fmt.Appendln(nil, os.Getpid()), 0); err != nil {
-			panic(err)
+		await()
+	case "awaits-but-pictures":
+		if req.Format != preprocess.PNG {
+			await()
 		}
-		select {}
+		_ = files[1].Truncate(4096)
+		reply(conn, good)
 	case "killed-large":
 		takeMuch()
 		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
@@ -141,6 +144,14 @@ func act(mode string, conn *sandbox.Conn, req preprocess.DecodeRequest, files []
 		_ = files[1].Truncate(4096)
 		reply(conn, good)
 	}
+}
+
+// await says that this child is at work, and never answers.
+func await() {
+	if err := os.WriteFile(os.Getenv(markVariable)+pipe, fmt.Appendln(nil, os.Getpid()), 0); err != nil {
+		panic(err)
+	}
+	select {}
 }
 
 // hoard takes memory until there is none.

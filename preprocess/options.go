@@ -13,7 +13,7 @@ import (
 // PoolOptions bounds the decoder children.
 type PoolOptions struct {
 	Limits      Limits
-	Children    int                 // that run, and so files decoded, at a time
+	Children    int                 // that lengthy files have at a time at most; one more runs, for the others
 	Command     []string            // starts a child, by path: normally our own binary and "decode"
 	Env         []string            // the whole environment of a child, but for the sandbox's own, "name=value"
 	Confinement sandbox.Confinement // of the children
@@ -42,6 +42,10 @@ func DefaultPoolOptions() PoolOptions {
 		Logger: slog.New(slog.NewJSONHandler(os.Stderr, nil)),
 	}
 }
+
+// processes is how many children run. One of them at least has no lengthy file, or those that
+// are done in a moment would wait for the end of films.
+func (o PoolOptions) processes() int { return o.Children + 1 }
 
 // Validate names the first field that makes no sense.
 func (o PoolOptions) Validate() error {

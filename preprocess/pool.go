@@ -23,9 +23,10 @@ type Pool struct {
 	opts    PoolOptions
 	starter *sandbox.Starter
 
-	idle    chan *worker // handed from a keeper to a Decode
-	broken  chan error   // why no child starts; offered only when none does
-	failing atomic.Int64 // keepers that wait before they try again
+	idle    chan *worker  // handed from a keeper to a Decode
+	lengthy chan struct{} // has one for each lengthy file that has or awaits a child
+	broken  chan error    // why no child starts; offered only when none does
+	failing atomic.Int64  // keepers that wait before they try again
 
 	ctx    context.Context //nolint:containedctx // the life of the keepers, ended by Close
 	cancel context.CancelFunc
@@ -47,6 +48,7 @@ func NewPool(opts PoolOptions) (*Pool, error) {
 		opts.Logger.Warn("decoders run with the file system open to them (SECURITY.md says what that means)", "error", missing)
 	}
 	p := &Pool{opts: opts, starter: starter, idle: make(chan *worker), broken: make(chan error)}
+	p.lengthy = make(chan struct{}, opts.Children)
 	p.ctx, p.cancel = context.WithCancel(context.Background())
 	first, err := p.start()
 	if err != nil {
@@ -54,7 +56,7 @@ func NewPool(opts PoolOptions) (*Pool, error) {
 		starter.Close()
 		return nil, err
 	}
-	for range opts.Children {
+	for range opts.processes() {
 		k := keeper{pool: p, next: first}
 		first = nil
 		p.wg.Go(k.run)
@@ -141,6 +143,13 @@ func (p *Pool) attempt(ctx context.Context, f *os.File, req DecodeRequest, decla
 // the file was to be handed over is not the file's fault: another gets it.
 func (p *Pool) exchange(ctx context.Context, req DecodeRequest, source *os.File, e *ear) (*DecodeReply, error) {
 	began := time.Now()
+	if lengthy(source, req.Size, req.Format) {
+		release, err := p.hold(ctx)
+		if err != nil {
+			return nil, err
+		}
+		defer release()
+	}
 	for {
 		w, err := p.worker(ctx)
 		if err != nil {

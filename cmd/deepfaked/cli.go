@@ -78,7 +78,7 @@ type engineFlags struct {
 	Threads   *int    `env:"DEEPFAKED_THREADS" placeholder:"N" help:"Threads of a session (default: sessions times threads is the number of cores)."`
 	Precision *string `env:"DEEPFAKED_PRECISION" placeholder:"NAME" help:"auto, full, int8, fp16 or tf32: models that have such variants run in 8 bits on a CPU and in half precision on a GPU, others there in TF32, where the self-test finds them right (default: ${precision})."`
 	Devices   []int   `env:"DEEPFAKED_DEVICES" sep:"," placeholder:"N" help:"GPUs to run on, by number, such as 0,1 (default: the first)."`
-	Children  *int    `name:"decoders" env:"DEEPFAKED_DECODERS" placeholder:"N" help:"Decoder processes (default: one for each core that sessions use)."`
+	Children  *int    `name:"decoders" env:"DEEPFAKED_DECODERS" placeholder:"N" help:"Decoder processes, beside one that films leave to the rest (default: one for each core that sessions use)."`
 }
 
 // priorFlag is of the commands that tell probabilities of single files.

@@ -263,8 +263,8 @@ func places(on ort.Provider, decoders, executors int) int {
 // placesOfFilm is how many places of all what may be a film takes.
 func placesOfFilm(all, decoders int) int { return all / (filmsEach * decoders) }
 
-// children is how many files are decoded at the same time: one for each core that
-// sessions use, of those there are. Where they run on a GPU, all cores are free to decode.
+// children is how many lengthy files, such as films, are decoded at the same time: one for each
+// core that sessions use, of those there are. Where they run on a GPU, all cores are free to decode.
 func children(cfg config.Config, env *ort.Environment) int {
 	switch {
 	case cfg.Decoder.Children > 0:

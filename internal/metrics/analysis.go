@@ -15,7 +15,7 @@ type Stage string
 const (
 	Spool     Stage = "spool"     // the upload arrives on disk
 	Admission Stage = "admission" // as many files as may be are being analysed
-	Child     Stage = "child"     // all decoder children are at work
+	Child     Stage = "child"     // all decoder children are at work, or as many as films may have
 	Decode    Stage = "decode"
 	Queue     Stage = "queue"     // a row waits for its batch
 	Inference Stage = "inference" // a batch
