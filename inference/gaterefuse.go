@@ -69,11 +69,11 @@ func (g *gate) believed(c class, now time.Time) time.Duration {
 
 // patience is the longest wait at present. A burst may wait for long, since it
 // passes; where the line has not been empty for a while, a long line helps
-// nobody: it would only make everybody late. Among long videos, that is as long
-// as one of them takes.
+// nobody: it would only make everybody late. For what takes long, or is among what does,
+// that is as long as it takes: else a film would not even wait for one like it.
 func (g *gate) patience(v *visit, now time.Time) time.Duration {
 	l := &g.lines[v.entry.queue]
-	standing := max(g.opts.Wait, l.inside/g.places(v))
+	standing := max(g.opts.Wait, l.inside/g.places(v), v.entry.cost/time.Duration(v.places))
 	if now.Sub(l.empty) > standing {
 		return min(standing, g.opts.Burst)
 	}

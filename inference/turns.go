@@ -285,22 +285,43 @@ func (f *flow) owes(queue int) time.Duration {
 	return f.lanes[queue].owed
 }
 
-// ahead is the cost of what goes before the end of e, which has not been added,
-// unless others come that go before it. Only what is in one queue counts, or in every.
+// ahead is the cost of what goes before the last row of e, which has not been added, or
+// has been taken out, unless others come that go before it. Only what is in one queue
+// counts, or in every. What e costs itself is not yet its payer's when that row's turn comes:
+// who has more than others waits no longer for that.
 func (t *turns) ahead(e *entry, queue int, now time.Time) (sum time.Duration) {
 	tag := t.start(e.payer)
 	if own := t.flows[e.payer]; own != nil {
 		tag = own.tag + own.owes(queue)
 	}
-	tag += time.Duration(e.rows) * e.cost
+	tag += time.Duration(max(e.rows-1, 0)) * e.cost
 	for p, f := range t.flows {
 		if p == e.payer {
 			sum += f.owes(queue)
 		} else if p.priority <= e.payer.priority || t.anyRipe(f, now) {
-			sum += min(f.owes(queue), max(0, tag-max(f.tag, t.virtual)))
+			sum += f.until(tag-max(f.tag, t.virtual), queue)
 		}
 	}
 	return sum
+}
+
+// until is the cost of what goes of f before somebody whose tag is higher by so much.
+func (f *flow) until(by time.Duration, queue int) time.Duration {
+	if by < 0 {
+		return 0
+	}
+	return min(f.owes(queue), by+f.turn(queue))
+}
+
+// turn is the cost of what goes in one turn: it is the lower tag that counts, and what
+// goes then may go far beyond the higher.
+func (f *flow) turn(queue int) (cost time.Duration) {
+	for i := range f.lanes {
+		if head := f.lanes[i].head; head != nil && (queue == every || queue == i) {
+			cost = max(cost, head.cost)
+		}
+	}
+	return cost
 }
 
 func (t *turns) anyRipe(f *flow, now time.Time) bool {
