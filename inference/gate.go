@@ -17,6 +17,7 @@ type gate struct {
 	running int // places taken
 	costs   costs
 	tried   map[class]time.Time // when one was let in last
+	trying  map[class]int       // those of people that run
 }
 
 // The two queues.
@@ -45,8 +46,8 @@ type visit struct {
 	turn   chan struct{} // closed when it may run, or there is a reason why it may not
 	start  time.Time     // when it began to
 	before time.Duration // what the crowd of its line summed up to then
-	anew   bool          // no other of its class was let in for a while
-	last   time.Time     // when one was
+	anew   bool          // its class was untried
+	last   time.Time     // when one of it was let in before
 	late   error         // that reason
 
 	admitted bool // or not, as its caller has heard
@@ -56,7 +57,7 @@ type visit struct {
 func newGate(opts DetectorOptions) *gate {
 	now := time.Now()
 	l := line{empty: now, crowd: crowd{side: opts.Side, since: now}}
-	return &gate{opts: opts, turns: newTurns(2, opts.BackgroundDelay), lines: [2]line{l, l}, costs: costs{}, tried: map[class]time.Time{}}
+	return &gate{opts: opts, turns: newTurns(2, opts.BackgroundDelay), lines: [2]line{l, l}, costs: costs{}, tried: map[class]time.Time{}, trying: map[class]int{}}
 }
 
 // enter waits for a place. The caller gives it back by calling leave once, and says
@@ -168,9 +169,9 @@ func (g *gate) dispatch(now time.Time) {
 		}
 		g.turns.serve(e)
 		g.turns.take(e)
+		e.visit.anew, e.visit.last = g.untried(e.visit.class, now), g.tried[e.visit.class]
 		g.count(e.visit, 1, now)
 		e.visit.start, e.visit.before = now, g.lines[e.queue].crowd.sum
-		e.visit.anew, e.visit.last = g.untried(e.visit.class, now), g.tried[e.visit.class]
 		g.tried[e.visit.class] = now
 		close(e.visit.turn)
 	}
@@ -250,8 +251,9 @@ func (g *gate) count(v *visit, n int, now time.Time) {
 	g.running += n * v.places
 	l.running[v.entry.payer.priority] += n * v.places
 	l.inside += time.Duration(n) * v.entry.cost
-	if v.entry.payer.priority == Interactive && n > 0 {
-		l.waiting--
+	if v.entry.payer.priority == Interactive {
+		g.trying[v.class] += n
+		l.waiting -= max(n, 0)
 	}
 }
 

@@ -55,11 +55,14 @@ func (g *gate) crowded(v *visit, now time.Time) error {
 	return &SaturatedError{RetryAfter: max(late, time.Second)}
 }
 
-// untried says that no file of a class was let in for a while.
-func (g *gate) untried(c class, now time.Time) bool { return now.Sub(g.tried[c]) >= again }
+// untried says that no file of a class was let in for a while, and none of people runs, which will
+// tell how long they take: of those that run for longer than a while each would be let in, to see.
+func (g *gate) untried(c class, now time.Time) bool {
+	return g.trying[c] == 0 && now.Sub(g.tried[c]) >= again
+}
 
 // believed is how long a file of a class takes where it may be refused for that: no time
-// where none was let in for a while.
+// where none is tried.
 func (g *gate) believed(c class, now time.Time) time.Duration {
 	if g.untried(c, now) {
 		return 0
