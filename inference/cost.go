@@ -69,12 +69,8 @@ func (c costs) observe(k class, seen cost) {
 	}
 }
 
-// of is the cost of a file of this class, the mean over all that has been seen where
-// nothing near it has, or a guess.
-func (c costs) of(k class) time.Duration {
-	if seen, known := c.near(k); known {
-		return seen.took
-	}
+// mean is that over all classes that have been seen, or a guess.
+func (c costs) mean() time.Duration {
 	if len(c) == 0 {
 		return guess
 	}

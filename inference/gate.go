@@ -116,8 +116,8 @@ func (g *gate) queue(ctx context.Context, v *visit) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	now := time.Now()
-	took := max(g.costs.of(v.class), 1)
 	v.entry.queue = g.lineOf(v)
+	took := max(g.thought(v), 1)
 	v.entry.cost, v.entry.since, v.entry.deadline = took*time.Duration(v.places), now, deadlineOf(ctx, now)
 	if v.entry.payer.priority == Interactive {
 		if err := g.refuse(v, now); err != nil {
@@ -138,6 +138,19 @@ func (g *gate) lineOf(v *visit) int {
 		return long
 	}
 	return quick
+}
+
+// thought is how long v takes, as far as is known. What nothing is known of is taken for the mean of all,
+// but for no longer than its line stands for.
+func (g *gate) thought(v *visit) time.Duration {
+	seen, known := g.costs.near(v.class)
+	switch {
+	case known:
+		return seen.took
+	case v.entry.queue == quick:
+		return min(g.costs.mean(), briefly)
+	}
+	return g.costs.mean()
 }
 
 // most is how many places long files may have: they leave a quarter to quick ones.
@@ -225,7 +238,7 @@ func (g *gate) shared(v *visit) bool {
 // processors may be slower than they were when it was let into the line; to begin all
 // the same would end in no answer to anybody. Background work has no caller who waits.
 func (g *gate) isLate(e *entry, now time.Time) bool {
-	end := now.Add(g.believed(e.visit.class, now))
+	end := now.Add(g.believed(e.visit, now))
 	return e.payer.priority == Interactive && e.since.Before(now) && !end.Before(e.deadline)
 }
 
@@ -290,7 +303,7 @@ func (g *gate) leave(v *visit, judged bool) {
 	was, known := g.costs.near(v.class)
 	thought := was.in(seen.crowd)
 	if !known {
-		thought = max(g.costs.of(v.class), briefly)
+		thought = max(g.thought(v), briefly)
 	}
 	switch {
 	case judged && v.anew:

@@ -21,7 +21,7 @@ func (g *gate) refuse(v *visit, now time.Time) error {
 		}
 	}
 	wait := g.predict(v, now)
-	end := wait + g.believed(v.class, now)
+	end := wait + g.believed(v, now)
 	hopeless := now.Add(end + end/doubt).After(v.entry.deadline)
 	if hopeless || wait > g.patience(v, now) || l.waiting >= g.opts.Waiting {
 		return &SaturatedError{RetryAfter: max(wait, time.Second)}
@@ -61,13 +61,13 @@ func (g *gate) untried(c class, now time.Time) bool {
 	return g.trying[c] == 0 && now.Sub(g.tried[c]) >= again
 }
 
-// believed is how long a file of a class takes where it may be refused for that: no time
-// where none is tried.
-func (g *gate) believed(c class, now time.Time) time.Duration {
-	if g.untried(c, now) {
+// believed is how long v takes where it may be refused for that: no time where none of its class
+// is tried.
+func (g *gate) believed(v *visit, now time.Time) time.Duration {
+	if g.untried(v.class, now) {
 		return 0
 	}
-	return g.costs.of(c)
+	return g.thought(v)
 }
 
 // patience is the longest wait at present. A burst may wait for long, since it
