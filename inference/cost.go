@@ -1,6 +1,7 @@
 package inference
 
 import (
+	"math"
 	"math/bits"
 	"time"
 
@@ -67,6 +68,15 @@ func (c costs) observe(k class, seen cost) {
 		old.took + time.Duration(smoothing*float64(seen.took-old.took)),
 		old.crowd + smoothing*(seen.crowd-old.crowd),
 	}
+}
+
+// credible is what such a file is believed at most that is let in now. One that is stopped on its way,
+// with the whole process perhaps, counts for leap times the average, and not for more the more of them are.
+func (c costs) credible(k class) time.Duration {
+	if seen, known := c[k]; known {
+		return leap * max(seen.took, 1)
+	}
+	return math.MaxInt64
 }
 
 // mean is that over all classes that have been seen, or a guess.

@@ -46,6 +46,7 @@ type visit struct {
 	turn   chan struct{} // closed when it may run, or there is a reason why it may not
 	start  time.Time     // when it began to
 	before time.Duration // what the crowd of its line summed up to then
+	most   time.Duration // that it will be believed to have taken
 	anew   bool          // its class was untried
 	last   time.Time     // when one of it was let in before
 	late   error         // that reason
@@ -185,6 +186,7 @@ func (g *gate) dispatch(now time.Time) {
 		e.visit.anew, e.visit.last = g.untried(e.visit.class, now), g.tried[e.visit.class]
 		g.count(e.visit, 1, now)
 		e.visit.start, e.visit.before = now, g.lines[e.queue].crowd.sum
+		e.visit.most = g.costs.credible(e.visit.class)
 		g.tried[e.visit.class] = now
 		close(e.visit.turn)
 	}
@@ -299,7 +301,7 @@ func (g *gate) leave(v *visit, judged bool) {
 	took := now.Sub(v.start)
 	// What was let in to see whether it takes as long as it is thought to may take far less.
 	g.turns.charge(v.entry.payer, took*time.Duration(v.places)-v.entry.cost)
-	seen := cost{took, g.lines[v.entry.queue].crowd.during(took, v.before)}
+	seen := cost{min(took, v.most), g.lines[v.entry.queue].crowd.during(took, v.before)}
 	was, known := g.costs.near(v.class)
 	thought := was.in(seen.crowd)
 	if !known {
@@ -311,7 +313,7 @@ func (g *gate) leave(v *visit, judged bool) {
 	case judged:
 		g.costs.observe(v.class, seen)
 	case took > thought:
-		seen.took += took / doubt // and it was not done
+		seen.took += seen.took / doubt // and it was not done
 		g.costs.observe(v.class, seen)
 	}
 	g.dispatch(now)
