@@ -29,6 +29,7 @@ const (
 // line is one of them, with what runs of it.
 type line struct {
 	waiting int           // interactive files
+	aside   int           // of these, those that wait for fewer to run only
 	empty   time.Time     // when none waited last
 	running [2]int        // places taken, by priority
 	inside  time.Duration // predicted cost of all that run
@@ -44,7 +45,9 @@ type visit struct {
 	class  class
 	places int
 	turn   chan struct{} // closed when it may run, or there is a reason why it may not
+	aside  bool          // it found a place: if it waits, then for fewer to run
 	start  time.Time     // when it began to
+	end    time.Time     // when it would be done, as predicted then
 	before time.Duration // what the crowd of its line summed up to then
 	most   time.Duration // that it will be believed to have taken
 	anew   bool          // its class was untried
@@ -117,14 +120,14 @@ func (g *gate) queue(ctx context.Context, v *visit) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	now := time.Now()
-	v.entry.queue = g.lineOf(v)
+	v.entry.queue, v.aside = g.lineOf(v), false
 	took := max(g.thought(v), 1)
 	v.entry.cost, v.entry.since, v.entry.deadline = took*time.Duration(v.places), now, deadlineOf(ctx, now)
 	if v.entry.payer.priority == Interactive {
 		if err := g.refuse(v, now); err != nil {
 			return err
 		}
-		g.lines[v.entry.queue].waiting++
+		g.lines[v.entry.queue].wait(v, 1)
 	}
 	g.turns.resume(v.entry.payer, v.entry.queue)
 	g.turns.add(&v.entry)
@@ -184,6 +187,7 @@ func (g *gate) dispatch(now time.Time) {
 		g.turns.serve(e)
 		g.turns.take(e)
 		e.visit.anew, e.visit.last = g.untried(e.visit.class, now), g.tried[e.visit.class]
+		e.visit.end = now.Add(g.among(e.visit))
 		g.count(e.visit, 1, now)
 		e.visit.start, e.visit.before = now, g.lines[e.queue].crowd.sum
 		e.visit.most = g.costs.credible(e.visit.class)
@@ -191,7 +195,7 @@ func (g *gate) dispatch(now time.Time) {
 		close(e.visit.turn)
 	}
 	for i := range g.lines {
-		if g.lines[i].waiting == 0 {
+		if g.lines[i].waiting == g.lines[i].aside {
 			g.lines[i].empty = now
 		}
 	}
@@ -199,12 +203,16 @@ func (g *gate) dispatch(now time.Time) {
 
 // next is whose turn it is of those who may be let in. People go past jobs that have their
 // share, but not past one that only waits for the places of long files to become free:
-// they would take each as it does.
+// they would take each as it does. Everybody goes past one that waits for fewer to run: a picture need
+// not wait for a film to end because another film does.
 func (g *gate) next(now time.Time) (next *entry) {
 	for queue := range g.lines {
 		e := g.turns.first(queue, now, true)
 		if e != nil && e.payer.priority == Background && g.shared(e.visit) {
 			e = g.turns.first(queue, now, false)
+		}
+		if e != nil && g.holds(e, now) {
+			e = g.turns.other(queue, func(e *entry) bool { return !g.holds(e, now) })
 		}
 		if e != nil && g.may(e.visit) && (next == nil || g.turns.precedes(e, next, now)) {
 			next = e
@@ -255,20 +263,30 @@ func (g *gate) turnAway(e *entry, now time.Time) {
 func (g *gate) drop(e *entry) {
 	g.turns.drop(e)
 	if e.payer.priority == Interactive {
-		g.lines[e.queue].waiting--
+		g.lines[e.queue].wait(e.visit, -1)
 	}
 }
 
 // count says that v runs now, or, with -1, that it does no longer.
 func (g *gate) count(v *visit, n int, now time.Time) {
 	l := &g.lines[v.entry.queue]
-	l.crowd.add(n, now)
+	l.crowd.add(n, v.end.Sub(now), now)
 	g.running += n * v.places
 	l.running[v.entry.payer.priority] += n * v.places
 	l.inside += time.Duration(n) * v.entry.cost
 	if v.entry.payer.priority == Interactive {
 		g.trying[v.class] += n
-		l.waiting -= max(n, 0)
+		if n > 0 {
+			l.wait(v, -1)
+		}
+	}
+}
+
+// wait says that v waits, or, with -1, that it does no longer.
+func (l *line) wait(v *visit, n int) {
+	l.waiting += n
+	if v.aside {
+		l.aside += n
 	}
 }
 

@@ -25,7 +25,7 @@ func newTestGate(parallel int, edit func(*DetectorOptions)) *gate {
 // idle says whether nothing runs or waits in either line.
 func (g *gate) idle() bool {
 	for _, l := range g.lines {
-		if l.waiting != 0 || l.running != [2]int{} || l.inside != 0 {
+		if l.waiting != 0 || l.running != [2]int{} || l.inside != 0 || l.aside != 0 {
 			return false
 		}
 	}

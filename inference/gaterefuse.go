@@ -14,19 +14,24 @@ const doubt = 4
 // it bounds it.
 func (g *gate) refuse(v *visit, now time.Time) error {
 	l := &g.lines[v.entry.queue]
-	if l.waiting == 0 {
+	if l.waiting == l.aside {
 		l.empty = now
 		if g.may(v) && g.room(v) && !g.barred(v, now) {
-			return g.crowded(v, now)
+			if v.aside = true; !g.crowded(v, now) {
+				return nil
+			}
 		}
 	}
-	wait := g.predict(v, now)
+	wait, patience := g.predict(v, now), g.patience(v, now)
 	end := wait + g.believed(v, now)
-	hopeless := now.Add(end + end/doubt).After(v.entry.deadline)
-	if hopeless || wait > g.patience(v, now) || l.waiting >= g.opts.Waiting {
-		return &SaturatedError{RetryAfter: max(wait, time.Second)}
+	late := now.Add(end + end/doubt).Sub(v.entry.deadline)
+	if late <= 0 && wait <= patience && l.waiting < g.opts.Waiting {
+		return nil
 	}
-	return nil
+	if v.aside { // it may wait for fewer to run when it comes back towards that
+		wait = max(late-late/(doubt+1), wait-patience)
+	}
+	return &SaturatedError{RetryAfter: max(wait, time.Second)}
 }
 
 // barred says that v would wait behind a job that waits for places to become free.
@@ -39,20 +44,33 @@ func (g *gate) barred(v *visit, now time.Time) bool {
 // prediction that was too high is put right by nothing else.
 const again = 10 * time.Second
 
-// crowded says whether a file that finds a place would be done beyond its deadline, beside
-// those of its line that are there. It never is as the only one of a person.
-func (g *gate) crowded(v *visit, now time.Time) error {
-	l := &g.lines[v.entry.queue]
+// crowded says whether a person's file that finds a place would be done beyond its deadline, beside
+// those of its line that are there. It never is as the only one of a person. That files take less time
+// where fewer run than had when they were seen may not hold: nobody waits for that.
+func (g *gate) crowded(v *visit, now time.Time) bool {
 	seen, known := g.costs.near(v.class)
-	if !known || l.running[Interactive] == 0 || g.untried(v.class, now) {
-		return nil
+	if !known || g.lines[v.entry.queue].running[Interactive] == 0 || g.untried(v.class, now) {
+		return false
 	}
-	end := seen.in(l.crowd.with(1))
-	late := now.Add(end + end/doubt).Sub(v.entry.deadline)
-	if late <= 0 {
-		return nil
+	crowd := g.lines[v.entry.queue].crowd.with(1)
+	if v.entry.since.Before(now) {
+		crowd = max(crowd, seen.crowd)
 	}
-	return &SaturatedError{RetryAfter: max(late, time.Second)}
+	end := seen.in(crowd)
+	return now.Add(end + end/doubt).After(v.entry.deadline)
+}
+
+// among is how long v takes as one more of those that run of its line.
+func (g *gate) among(v *visit) time.Duration {
+	if seen, known := g.costs.near(v.class); known {
+		return seen.in(g.lines[v.entry.queue].crowd.with(1))
+	}
+	return g.thought(v)
+}
+
+// holds says that e waits until fewer run: beside them it would be done too late, without them in time.
+func (g *gate) holds(e *entry, now time.Time) bool {
+	return e.visit.aside && g.crowded(e.visit, now) && !g.isLate(e, now)
 }
 
 // untried says that no file of a class was let in for a while, and none of people runs, which will
@@ -84,10 +102,16 @@ func (g *gate) patience(v *visit, now time.Time) time.Duration {
 }
 
 // predict is how long v would wait: for the half of what runs of its line, and for all
-// that waits and goes before it.
+// that waits and goes before it. What waits for fewer to run waits for all of these, one by one
+// of as many as do not slow each other down.
 func (g *gate) predict(v *visit, now time.Time) time.Duration {
 	l := &g.lines[v.entry.queue]
-	return (l.inside/2 + g.turns.ahead(&v.entry, v.entry.queue, now)) / g.places(v)
+	ahead := g.turns.ahead(&v.entry, v.entry.queue, now)
+	if seen, known := g.costs.near(v.class); known && v.aside {
+		ahead /= time.Duration(v.places * l.crowd.side)
+		return l.crowd.gone(now) + cost{ahead, seen.crowd}.in(1)
+	}
+	return (l.inside/2 + ahead) / g.places(v)
 }
 
 // places is by how many places files like v go: quick ones by those that long ones leave,

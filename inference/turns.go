@@ -154,6 +154,22 @@ func (t *turns) first(queue int, now time.Time, background bool) *entry {
 	return people
 }
 
+// other is whose turn it is of people in one queue of those that may go.
+func (t *turns) other(queue int, may func(*entry) bool) (first *entry) {
+	for _, l := range t.lanes[Interactive][queue] {
+		if first != nil && first.in.before(l) {
+			continue
+		}
+		for e := l.head; e != nil; e = e.next {
+			if may(e) {
+				first = e
+				break
+			}
+		}
+	}
+	return first
+}
+
 // ripe says that background work has waited for long enough to take turns.
 func (t *turns) ripe(e *entry, now time.Time) bool {
 	return e.payer.priority == Interactive || now.Sub(e.since) >= t.delay
@@ -170,7 +186,7 @@ func (t *turns) precedes(a, b *entry, now time.Time) bool {
 // serve says that it is e's turn.
 func (t *turns) serve(e *entry) { t.virtual = max(t.virtual, e.in.flow.tag) }
 
-// take lets one row of e go; e is first in its lane.
+// take lets one row of e go, which is first in its lane, but for those whose turn it is not.
 func (t *turns) take(e *entry) {
 	f := e.in.flow
 	if e.payer.priority == Background { // its tag stood still while it was not ripe
