@@ -1,6 +1,7 @@
 package inference
 
 import (
+	"math"
 	"math/bits"
 	"time"
 
@@ -69,12 +70,17 @@ func (c costs) observe(k class, seen cost) {
 	}
 }
 
-// of is the cost of a file of this class, the mean over all that has been seen where
-// nothing near it has, or a guess.
-func (c costs) of(k class) time.Duration {
-	if seen, known := c.near(k); known {
-		return seen.took
+// credible is what such a file is believed at most that is let in now. One that is stopped on its way,
+// with the whole process perhaps, counts for leap times the average, and not for more the more of them are.
+func (c costs) credible(k class) time.Duration {
+	if seen, known := c[k]; known {
+		return leap * max(seen.took, 1)
 	}
+	return math.MaxInt64
+}
+
+// mean is that over all classes that have been seen, or a guess.
+func (c costs) mean() time.Duration {
 	if len(c) == 0 {
 		return guess
 	}

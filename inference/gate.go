@@ -17,6 +17,7 @@ type gate struct {
 	running int // places taken
 	costs   costs
 	tried   map[class]time.Time // when one was let in last
+	trying  map[class]int       // those of people that run
 }
 
 // The two queues.
@@ -28,6 +29,7 @@ const (
 // line is one of them, with what runs of it.
 type line struct {
 	waiting int           // interactive files
+	aside   int           // of these, those that wait for fewer to run only
 	empty   time.Time     // when none waited last
 	running [2]int        // places taken, by priority
 	inside  time.Duration // predicted cost of all that run
@@ -43,11 +45,13 @@ type visit struct {
 	class  class
 	places int
 	turn   chan struct{} // closed when it may run, or there is a reason why it may not
+	aside  bool          // it found a place: if it waits, then for fewer to run
 	start  time.Time     // when it began to
+	end    time.Time     // when it would be done, as predicted then
 	before time.Duration // what the crowd of its line summed up to then
-	usual  time.Duration // what files of its class took then; 0: not known
-	anew   bool          // no other of its class was let in for a while
-	last   time.Time     // when one was
+	most   time.Duration // that it will be believed to have taken
+	anew   bool          // its class was untried
+	last   time.Time     // when one of it was let in before
 	late   error         // that reason
 
 	admitted bool // or not, as its caller has heard
@@ -57,7 +61,7 @@ type visit struct {
 func newGate(opts DetectorOptions) *gate {
 	now := time.Now()
 	l := line{empty: now, crowd: crowd{side: opts.Side, since: now}}
-	return &gate{opts: opts, turns: newTurns(2, opts.BackgroundDelay), lines: [2]line{l, l}, costs: costs{}, tried: map[class]time.Time{}}
+	return &gate{opts: opts, turns: newTurns(2, opts.BackgroundDelay), lines: [2]line{l, l}, costs: costs{}, tried: map[class]time.Time{}, trying: map[class]int{}}
 }
 
 // enter waits for a place. The caller gives it back by calling leave once, and says
@@ -116,14 +120,14 @@ func (g *gate) queue(ctx context.Context, v *visit) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	now := time.Now()
-	took := max(g.costs.of(v.class), 1)
-	v.entry.queue = g.lineOf(v)
+	v.entry.queue, v.aside = g.lineOf(v), false
+	took := max(g.thought(v), 1)
 	v.entry.cost, v.entry.since, v.entry.deadline = took*time.Duration(v.places), now, deadlineOf(ctx, now)
 	if v.entry.payer.priority == Interactive {
 		if err := g.refuse(v, now); err != nil {
 			return err
 		}
-		g.lines[v.entry.queue].waiting++
+		g.lines[v.entry.queue].wait(v, 1)
 	}
 	g.turns.resume(v.entry.payer, v.entry.queue)
 	g.turns.add(&v.entry)
@@ -138,6 +142,19 @@ func (g *gate) lineOf(v *visit) int {
 		return long
 	}
 	return quick
+}
+
+// thought is how long v takes, as far as is known. What nothing is known of is taken for the mean of all,
+// but for no longer than its line stands for.
+func (g *gate) thought(v *visit) time.Duration {
+	seen, known := g.costs.near(v.class)
+	switch {
+	case known:
+		return seen.took
+	case v.entry.queue == quick:
+		return min(g.costs.mean(), briefly)
+	}
+	return g.costs.mean()
 }
 
 // most is how many places long files may have: they leave a quarter to quick ones.
@@ -169,15 +186,16 @@ func (g *gate) dispatch(now time.Time) {
 		}
 		g.turns.serve(e)
 		g.turns.take(e)
+		e.visit.anew, e.visit.last = g.untried(e.visit.class, now), g.tried[e.visit.class]
+		e.visit.end = now.Add(g.among(e.visit))
 		g.count(e.visit, 1, now)
 		e.visit.start, e.visit.before = now, g.lines[e.queue].crowd.sum
-		e.visit.usual = g.costs[e.visit.class].took
-		e.visit.anew, e.visit.last = g.untried(e.visit.class, now), g.tried[e.visit.class]
+		e.visit.most = g.costs.credible(e.visit.class)
 		g.tried[e.visit.class] = now
 		close(e.visit.turn)
 	}
 	for i := range g.lines {
-		if g.lines[i].waiting == 0 {
+		if g.lines[i].waiting == g.lines[i].aside {
 			g.lines[i].empty = now
 		}
 	}
@@ -185,12 +203,16 @@ func (g *gate) dispatch(now time.Time) {
 
 // next is whose turn it is of those who may be let in. People go past jobs that have their
 // share, but not past one that only waits for the places of long files to become free:
-// they would take each as it does.
+// they would take each as it does. Everybody goes past one that waits for fewer to run: a picture need
+// not wait for a film to end because another film does.
 func (g *gate) next(now time.Time) (next *entry) {
 	for queue := range g.lines {
 		e := g.turns.first(queue, now, true)
 		if e != nil && e.payer.priority == Background && g.shared(e.visit) {
 			e = g.turns.first(queue, now, false)
+		}
+		if e != nil && g.holds(e, now) {
+			e = g.turns.other(queue, func(e *entry) bool { return !g.holds(e, now) })
 		}
 		if e != nil && g.may(e.visit) && (next == nil || g.turns.precedes(e, next, now)) {
 			next = e
@@ -226,7 +248,7 @@ func (g *gate) shared(v *visit) bool {
 // processors may be slower than they were when it was let into the line; to begin all
 // the same would end in no answer to anybody. Background work has no caller who waits.
 func (g *gate) isLate(e *entry, now time.Time) bool {
-	end := now.Add(g.believed(e.visit.class, now))
+	end := now.Add(g.believed(e.visit, now))
 	return e.payer.priority == Interactive && e.since.Before(now) && !end.Before(e.deadline)
 }
 
@@ -241,19 +263,30 @@ func (g *gate) turnAway(e *entry, now time.Time) {
 func (g *gate) drop(e *entry) {
 	g.turns.drop(e)
 	if e.payer.priority == Interactive {
-		g.lines[e.queue].waiting--
+		g.lines[e.queue].wait(e.visit, -1)
 	}
 }
 
 // count says that v runs now, or, with -1, that it does no longer.
 func (g *gate) count(v *visit, n int, now time.Time) {
 	l := &g.lines[v.entry.queue]
-	l.crowd.add(n, now)
+	l.crowd.add(n, v.end.Sub(now), now)
 	g.running += n * v.places
 	l.running[v.entry.payer.priority] += n * v.places
 	l.inside += time.Duration(n) * v.entry.cost
-	if v.entry.payer.priority == Interactive && n > 0 {
-		l.waiting--
+	if v.entry.payer.priority == Interactive {
+		g.trying[v.class] += n
+		if n > 0 {
+			l.wait(v, -1)
+		}
+	}
+}
+
+// wait says that v waits, or, with -1, that it does no longer.
+func (l *line) wait(v *visit, n int) {
+	l.waiting += n
+	if v.aside {
+		l.aside += n
 	}
 }
 
@@ -286,30 +319,20 @@ func (g *gate) leave(v *visit, judged bool) {
 	took := now.Sub(v.start)
 	// What was let in to see whether it takes as long as it is thought to may take far less.
 	g.turns.charge(v.entry.payer, took*time.Duration(v.places)-v.entry.cost)
-	seen := cost{v.counted(took), g.lines[v.entry.queue].crowd.during(took, v.before)}
+	seen := cost{min(took, v.most), g.lines[v.entry.queue].crowd.during(took, v.before)}
 	was, known := g.costs.near(v.class)
 	thought := was.in(seen.crowd)
 	if !known {
-		thought = max(g.costs.of(v.class), briefly)
+		thought = max(g.thought(v), briefly)
 	}
 	switch {
 	case judged && v.anew:
 		g.costs[v.class] = seen // what was seen before may hold no longer
 	case judged:
 		g.costs.observe(v.class, seen)
-	case seen.took > thought:
+	case took > thought:
 		seen.took += seen.took / doubt // and it was not done
 		g.costs.observe(v.class, seen)
 	}
 	g.dispatch(now)
-}
-
-// counted is as how long the time of v counts: as at most leap times what its class took when it
-// began, whatever others of its class that ended before it took. All that runs while the whole
-// process is stopped, or its machine suspended, takes that much longer, and says nothing of files.
-func (v *visit) counted(took time.Duration) time.Duration {
-	if v.usual == 0 {
-		return took
-	}
-	return min(took, leap*v.usual)
 }

@@ -25,7 +25,7 @@ func newTestGate(parallel int, edit func(*DetectorOptions)) *gate {
 // idle says whether nothing runs or waits in either line.
 func (g *gate) idle() bool {
 	for _, l := range g.lines {
-		if l.waiting != 0 || l.running != [2]int{} || l.inside != 0 {
+		if l.waiting != 0 || l.running != [2]int{} || l.inside != 0 || l.aside != 0 {
 			return false
 		}
 	}
@@ -279,8 +279,9 @@ func TestGateBackgroundIsOvertakenForItsDelayAndNoLonger(t *testing.T) {
 
 func TestCosts(t *testing.T) {
 	t.Parallel()
-	c := costs{}
-	if got := c.of(class{"JPEG", 17}); got != guess {
+	g := newTestGate(1, nil)
+	c := g.costs
+	if got := c.mean(); got != guess {
 		t.Errorf("before anything was seen: %v", got)
 	}
 	for range 40 {
@@ -290,15 +291,17 @@ func TestCosts(t *testing.T) {
 	}
 	for _, want := range []struct {
 		of   class
+		line int
 		cost time.Duration
 	}{
-		{class{"JPEG", 17}, 100 * time.Millisecond},
-		{class{"JPEG", 18}, 100 * time.Millisecond}, // the nearest
-		{class{"JPEG", 24}, time.Second},
-		{class{"MP4", 23}, 10 * time.Second},
-		{class{"WAV", 22}, 3700 * time.Millisecond}, // the mean
+		{class{"JPEG", 17}, quick, 100 * time.Millisecond},
+		{class{"JPEG", 18}, quick, 100 * time.Millisecond}, // the nearest
+		{class{"JPEG", 24}, long, time.Second},
+		{class{"MP4", 23}, long, 10 * time.Second},
+		{class{"WAV", 22}, long, 3700 * time.Millisecond}, // the mean
+		{class{"WAV", 22}, quick, briefly},
 	} {
-		if got := c.of(want.of); got != want.cost {
+		if got := g.thought(&visit{class: want.of, entry: entry{queue: want.line}}); got != want.cost {
 			t.Errorf("%v: got %v, want %v", want.of, got, want.cost)
 		}
 	}

@@ -188,3 +188,38 @@ func TestGateFindsOutThatFilesTakeLess(t *testing.T) {
 		})
 	}
 }
+
+// Whoever came while films ran for longer than ten seconds was let in, to see how long they take, since none
+// had been let in for as long: all were broken off together, 196 of 200.
+func TestFilmsOfMoreThanAWhileAreNotAllLetIn(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const deadline, takes, length = 3 * again, 3 * again * 55 / 100, 10 * time.Minute
+		v := &visits{gate: newTestGate(8, func(o *DetectorOptions) { o.Side = 1 })}
+		machine := &shared{side: 1}
+		var good, broken int
+		var mu sync.Mutex
+		start := time.Now()
+		for i := range 3 {
+			v.Go(func() {
+				for time.Since(start) < length {
+					soon, end := context.WithTimeout(t.Context(), deadline)
+					err := v.judge(soon, Request{Account: fmt.Sprint(i), File: uploaded(filmHead)}, machine, takes)
+					end()
+					mu.Lock()
+					if err == nil {
+						good++
+					} else if errors.Is(err, context.DeadlineExceeded) {
+						broken++
+					}
+					mu.Unlock()
+					<-time.After(time.Second)
+				}
+			})
+		}
+		v.Wait()
+		if can := int(length / takes); good < can*8/10 || broken > can/10 {
+			t.Errorf("%d of %d films are judged, %d are broken off", good, can, broken)
+		}
+	})
+}

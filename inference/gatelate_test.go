@@ -3,6 +3,7 @@ package inference
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"sync"
 	"testing"
@@ -110,5 +111,39 @@ func TestGateLearnsNothingFromWhoIsNotAdmitted(t *testing.T) {
 		if !errors.Is(err, refused) || len(g.costs) != 0 || g.running != 0 {
 			t.Errorf("%v; %d places taken, costs %v", err, g.running, g.costs)
 		}
+	})
+}
+
+// One that had waited in vain behind many was told to come back in a second, where who came then was
+// told a quarter of a minute.
+func TestGateTellsWhoHasWaitedInVainWhatANewcomerWaits(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const parallel, waiting, takes, deadline = 4, 20, 2 * time.Second, 30 * time.Second
+		v := &visits{gate: newTestGate(parallel, func(o *DetectorOptions) { o.Wait, o.Burst = time.Hour, time.Hour })}
+		picture := Request{File: uploaded(pictureHead)}
+		v.costs.observe(classOf(picture), cost{takes, 1})
+		ctx, cancel := context.WithCancel(t.Context())
+		for i := range parallel + waiting {
+			picture.Account = fmt.Sprint(i)
+			v.pass(ctx, picture, 10*time.Minute, func(time.Duration, error) {}) // the processors have become slow
+			synctest.Wait()
+		}
+		told := func(account string, deadline time.Duration) time.Duration {
+			soon, end := context.WithTimeout(ctx, deadline)
+			defer end()
+			_, err := v.enter(soon, Request{Account: account, File: picture.File})
+			saturated, ok := errors.AsType[*SaturatedError](err)
+			if !ok {
+				t.Fatal(err)
+			}
+			return saturated.RetryAfter
+		}
+		vain, newcomer := told("vain", deadline), told("newcomer", takes)
+		if least := waiting * takes / parallel; vain != newcomer || vain < least {
+			t.Errorf("who has waited in vain is told %v, who comes %v; want %v at least", vain, newcomer, least)
+		}
+		cancel()
+		v.Wait()
 	})
 }

@@ -298,7 +298,7 @@ func TestLinesArePredictedApart(t *testing.T) {
 			g := v.gate
 			g.mu.Lock()
 			w := &visit{class: classOf(c.req), places: g.takes(classOf(c.req))}
-			w.entry = entry{payer: payer{c.req.Account, Interactive}, visit: w, rows: 1, cost: g.costs.of(w.class) * time.Duration(w.places), queue: g.lineOf(w)}
+			w.entry = entry{payer: payer{c.req.Account, Interactive}, visit: w, rows: 1, cost: g.thought(w) * time.Duration(w.places), queue: g.lineOf(w)}
 			wait := g.predict(w, time.Now())
 			g.mu.Unlock()
 			if wait < c.want*3/4 || wait > c.want*5/4 {

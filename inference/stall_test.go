@@ -34,30 +34,36 @@ func TestStoppedServiceDoesNotRefuseForGood(t *testing.T) {
 	})
 }
 
-// A service that was stopped for a minute took that for the time of the files that it had begun, and
-// whoever came when it went on was told to come back in minutes.
-func TestStoppedServiceDoesNotSendFilesAway(t *testing.T) {
+// After a stop of an hour while pictures were judged they were taken for ones of 12 minutes, or of an hour where none
+// had been let in lately, and those that found no place were refused.
+func TestStoppedServiceDoesNotTakeFilesForHours(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		const parallel, takes, stopped = 4, 50 * time.Millisecond, time.Minute
-		v := &visits{gate: newTestGate(parallel, nil)}
-		picture := Request{Size: 1000}
-		v.costs.observe(classOf(picture), cost{takes, 1})
-		send := func(files int, takes time.Duration) {
-			for range files {
-				v.pass(t.Context(), picture, takes, func(_ time.Duration, err error) {
-					if err != nil {
-						t.Error(err)
-					}
-				})
-				synctest.Wait()
-			}
-			v.Wait()
-		}
-		send(parallel, takes+stopped)
-		if now := v.costs.of(classOf(picture)); now > leap*takes {
-			t.Errorf("files are thought to take %v", now)
-		}
-		send(2*parallel, takes)
-	})
+	for name, pause := range map[string]time.Duration{"after others": 0, "after a pause": again} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				const takes, deadline = 50 * time.Millisecond, 2 * time.Minute
+				v := &visits{gate: newTestGate(8, nil)}
+				picture := Request{File: uploaded(pictureHead)}
+				v.pass(t.Context(), picture, takes, func(time.Duration, error) {})
+				v.Wait()
+				<-time.After(pause)
+				for range 8 {
+					v.pass(t.Context(), picture, time.Hour, func(time.Duration, error) {})
+				}
+				v.Wait()
+				for range 24 {
+					soon, end := context.WithTimeout(t.Context(), deadline)
+					v.pass(soon, picture, takes, func(_ time.Duration, err error) {
+						end()
+						if err != nil {
+							t.Errorf("a picture: %v", err)
+						}
+					})
+					synctest.Wait()
+				}
+				v.Wait()
+			})
+		})
+	}
 }

@@ -154,6 +154,22 @@ func (t *turns) first(queue int, now time.Time, background bool) *entry {
 	return people
 }
 
+// other is whose turn it is of people in one queue of those that may go.
+func (t *turns) other(queue int, may func(*entry) bool) (first *entry) {
+	for _, l := range t.lanes[Interactive][queue] {
+		if first != nil && first.in.before(l) {
+			continue
+		}
+		for e := l.head; e != nil; e = e.next {
+			if may(e) {
+				first = e
+				break
+			}
+		}
+	}
+	return first
+}
+
 // ripe says that background work has waited for long enough to take turns.
 func (t *turns) ripe(e *entry, now time.Time) bool {
 	return e.payer.priority == Interactive || now.Sub(e.since) >= t.delay
@@ -170,7 +186,7 @@ func (t *turns) precedes(a, b *entry, now time.Time) bool {
 // serve says that it is e's turn.
 func (t *turns) serve(e *entry) { t.virtual = max(t.virtual, e.in.flow.tag) }
 
-// take lets one row of e go; e is first in its lane.
+// take lets one row of e go, which is first in its lane, but for those whose turn it is not.
 func (t *turns) take(e *entry) {
 	f := e.in.flow
 	if e.payer.priority == Background { // its tag stood still while it was not ripe
@@ -285,22 +301,43 @@ func (f *flow) owes(queue int) time.Duration {
 	return f.lanes[queue].owed
 }
 
-// ahead is the cost of what goes before the end of e, which has not been added,
-// unless others come that go before it. Only what is in one queue counts, or in every.
+// ahead is the cost of what goes before the last row of e, which has not been added, or
+// has been taken out, unless others come that go before it. Only what is in one queue
+// counts, or in every. What e costs itself is not yet its payer's when that row's turn comes:
+// who has more than others waits no longer for that.
 func (t *turns) ahead(e *entry, queue int, now time.Time) (sum time.Duration) {
 	tag := t.start(e.payer)
 	if own := t.flows[e.payer]; own != nil {
 		tag = own.tag + own.owes(queue)
 	}
-	tag += time.Duration(e.rows) * e.cost
+	tag += time.Duration(max(e.rows-1, 0)) * e.cost
 	for p, f := range t.flows {
 		if p == e.payer {
 			sum += f.owes(queue)
 		} else if p.priority <= e.payer.priority || t.anyRipe(f, now) {
-			sum += min(f.owes(queue), max(0, tag-max(f.tag, t.virtual)))
+			sum += f.until(tag-max(f.tag, t.virtual), queue)
 		}
 	}
 	return sum
+}
+
+// until is the cost of what goes of f before somebody whose tag is higher by so much.
+func (f *flow) until(by time.Duration, queue int) time.Duration {
+	if by < 0 {
+		return 0
+	}
+	return min(f.owes(queue), by+f.turn(queue))
+}
+
+// turn is the cost of what goes in one turn: it is the lower tag that counts, and what
+// goes then may go far beyond the higher.
+func (f *flow) turn(queue int) (cost time.Duration) {
+	for i := range f.lanes {
+		if head := f.lanes[i].head; head != nil && (queue == every || queue == i) {
+			cost = max(cost, head.cost)
+		}
+	}
+	return cost
 }
 
 func (t *turns) anyRipe(f *flow, now time.Time) bool {
