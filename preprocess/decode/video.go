@@ -83,7 +83,7 @@ func (v *video) note(p *C.AVPacket) error {
 	case p.dts != C.AV_NOPTS_VALUE:
 		at = v.time(p.dts)
 	}
-	next := packet{at: at, key: p.flags&C.AV_PKT_FLAG_KEY != 0 && !v.uncoded(p), empty: v.unshown(p)}
+	next := packet{at: at, key: p.flags&C.AV_PKT_FLAG_KEY != 0 && v.starts(p), empty: v.unshown(p)}
 	over := v.refreshed(p, &next)
 	if !v.keyed && (over || next.alone()) {
 		v.keyed, v.opening = true, at
@@ -109,12 +109,34 @@ func (v *video) note(p *C.AVPacket) error {
 // refreshed follows films of H.264 that have no key frames, and says whether all of a picture is
 // there with this packet.
 func (v *video) refreshed(p *C.AVPacket, next *packet) (over bool) {
-	par := v.stream.codecpar
-	if par.codec_id != C.AV_CODEC_ID_H264 {
+	if v.stream.codecpar.codec_id != C.AV_CODEC_ID_H264 {
 		return false
 	}
-	prefix := unitPrefix(unsafe.Slice((*byte)(par.extradata), int(par.extradata_size)))
-	return v.refresh.follow(v.packets, next, readH264(unsafe.Slice((*byte)(p.data), int(p.size)), prefix))
+	return v.refresh.follow(v.packets, next, readH264(content(p), unitPrefix(v.settings())))
+}
+
+// settings are those of the codec, as the container has them.
+func (v *video) settings() []byte {
+	par := v.stream.codecpar
+	return unsafe.Slice((*byte)(par.extradata), int(par.extradata_size))
+}
+
+// content is what a packet holds, until that is let go.
+func content(p *C.AVPacket) []byte { return unsafe.Slice((*byte)(p.data), int(p.size)) }
+
+// starts says whether a packet that passes for a key frame is one by what it holds. The decoders
+// of these codecs put the picture on grey otherwise, and call that no error. H.264 is looked at as
+// its refreshes are followed.
+func (v *video) starts(p *C.AVPacket) bool {
+	switch v.stream.codecpar.codec_id {
+	case C.AV_CODEC_ID_HEVC:
+		return h265Starts(content(p), h265Prefix(v.settings()))
+	case C.AV_CODEC_ID_MPEG4:
+		return !uncoded(p) && mpeg4Starts(content(p))
+	case C.AV_CODEC_ID_MSMPEG4V2, C.AV_CODEC_ID_MSMPEG4V3:
+		return divxStarts(content(p))
+	}
+	return true
 }
 
 // unshown says whether a packet holds a picture for others to rest on alone, as every
@@ -128,11 +150,9 @@ func (v *video) unshown(p *C.AVPacket) bool {
 // it is not coded.
 const maxUncoded = 19
 
-// uncoded says whether a packet holds no picture but stands for one that another packet
+// uncoded says whether a packet of MPEG-4 holds no picture but stands for one that another packet
 // holds beside its own, as DivX and XviD write them in AVI. Some of them pass for key frames.
-func (v *video) uncoded(p *C.AVPacket) bool {
-	return v.stream.codecpar.codec_id == C.AV_CODEC_ID_MPEG4 && p.size <= maxUncoded
-}
+func uncoded(p *C.AVPacket) bool { return p.size <= maxUncoded }
 
 // time converts a timestamp of the stream.
 func (v *video) time(t C.int64_t) time.Duration {

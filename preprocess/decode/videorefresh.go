@@ -18,6 +18,7 @@ const (
 type h264Picture struct {
 	after     int  // decoding may start here, but is right only after so many pictures that others rest on
 	reference bool // others rest on it
+	rests     bool // it rests on others itself, by the kind of its first part
 }
 
 // readH264 looks at a packet up to its first slice. prefix is how many bytes say how long a unit
@@ -34,7 +35,7 @@ func readH264(packet []byte, prefix int) (pic h264Picture) {
 		case unitKeySlice:
 			return h264Picture{reference: true}
 		case unitSlice, 2: // whole, or the first of three parts
-			pic.reference = unit[0]&0x60 != 0
+			pic.reference, pic.rests = unit[0]&0x60 != 0, sliceRests(unit[1:])
 			return pic
 		}
 	}
@@ -74,7 +75,8 @@ func recoveryCount(sei []byte) int {
 			return 0
 		}
 		if kind == recoveryPoint {
-			return expGolomb(sei[:size])
+			n, _ := expGolomb(bitsOf(sei[:size]))
+			return n
 		}
 		sei = sei[size:]
 	}
@@ -91,17 +93,28 @@ func seiNumber(data []byte) (n int, rest []byte) {
 	return n, nil
 }
 
-// expGolomb reads the number at the beginning of data: 9.1. Those of more than 31 bits are large.
-func expGolomb(data []byte) int {
-	const large = 1 << 16
-	var word [4]byte
+// sliceRests says whether a part of a picture may rest on others: 7.3.3 and table 7-6.
+func sliceRests(header []byte) bool {
+	_, code := expGolomb(bitsOf(header)) // of where it begins
+	kind, _ := expGolomb(code)
+	return kind%5 != 2 && kind%5 != 4
+}
+
+// bitsOf are the first bits of data, zeros behind it.
+func bitsOf(data []byte) uint64 {
+	var word [8]byte
 	copy(word[:], data)
-	code := binary.BigEndian.Uint32(word[:])
-	zeros := bits.LeadingZeros32(code)
+	return binary.BigEndian.Uint64(word[:])
+}
+
+// expGolomb takes the number off that bits begin with: 9.1. Those of more than 31 bits are large.
+func expGolomb(code uint64) (n int, rest uint64) {
+	const large = 1 << 16
+	zeros := bits.LeadingZeros64(code)
 	if zeros > 15 {
-		return large
+		return large, 0
 	}
-	return int(code>>(31-2*zeros)) - 1
+	return int(code>>(63-2*zeros)) - 1, code << (2*zeros + 1)
 }
 
 // unitPrefix is how many bytes say how long a unit of H.264 is, by what the container has of the
@@ -133,6 +146,7 @@ func (r *refresh) follow(packets []packet, p *packet, pic h264Picture) (over boo
 			packets[r.from].after, over = len(packets)-r.from, true
 		}
 	}
+	p.key = p.key && (!pic.rests || pic.after > 0) // containers lie
 	switch {
 	case !p.key || pic.after == 0:
 	case r.left > 0:

@@ -11,20 +11,21 @@ func TestReadH264(t *testing.T) {
 	other := append([]byte{6, 5, 255, 45}, make([]byte, 300)...)
 	point := []byte{6, 6, 3, 0b00010001, 0, 0, 3, 0b10000000} // seven pictures, and a byte that is left out
 	both := slices.Concat(other, point[1:])
-	slice, key, parts, plain := []byte{0x41, 1, 2}, []byte{0x65, 1}, []byte{0x22, 9}, []byte{1, 5}
+	slice, key, parts, plain := []byte{0x41, 0x98}, []byte{0x65, 1}, []byte{0x22, 0x98}, []byte{1, 0x88}
 	for name, tc := range map[string]struct {
 		units [][]byte
 		want  h264Picture
 	}{
-		"refresh":         {[][]byte{{9, 0x10}, point, slice}, h264Picture{7, true}},
-		"with other":      {[][]byte{both, slice}, h264Picture{7, true}},
-		"nothing of it":   {[][]byte{other, slice}, h264Picture{0, true}},
-		"key":             {[][]byte{point, key}, h264Picture{0, true}},
-		"in parts":        {[][]byte{parts}, h264Picture{0, true}},
-		"rests none":      {[][]byte{plain, point}, h264Picture{0, false}},
-		"too long":        {[][]byte{{6, 6, 9, 0x80}, plain}, h264Picture{0, false}},
-		"cut":             {[][]byte{{6, 255}, {6}, plain}, h264Picture{0, false}},
-		"more than large": {[][]byte{{6, 6, 3, 0, 0, 0x80}, plain}, h264Picture{1 << 16, false}},
+		"refresh":         {[][]byte{{9, 0x10}, point, slice}, h264Picture{7, true, true}},
+		"with other":      {[][]byte{both, slice}, h264Picture{7, true, true}},
+		"nothing of it":   {[][]byte{other, slice}, h264Picture{0, true, true}},
+		"key":             {[][]byte{point, key}, h264Picture{0, true, false}},
+		"in parts":        {[][]byte{parts}, h264Picture{0, true, true}},
+		"rests none":      {[][]byte{plain, point}, h264Picture{0, false, false}},
+		"too long":        {[][]byte{{6, 6, 9, 0x80}, plain}, h264Picture{0, false, false}},
+		"cut":             {[][]byte{{6, 255}, {6}, plain}, h264Picture{0, false, false}},
+		"more than large": {[][]byte{{6, 6, 3, 0, 0, 0x80}, plain}, h264Picture{1 << 16, false, false}},
+		"further on":      {[][]byte{{1, 0b00110_000, 0b10001_000}}, h264Picture{0, false, false}},
 		"none":            {nil, h264Picture{}},
 	} {
 		for prefix := range 5 {
