@@ -73,6 +73,8 @@ func (c *container) scan(in *input, src Source) error {
 	}
 	if vid != nil {
 		c.video = newVideo(vid, src.Limits)
+		c.video.fields.open(vid)
+		defer c.video.fields.close()
 	}
 	var dec *soundDecoder
 	if snd != nil {

@@ -46,6 +46,7 @@ type video struct {
 	keyed         bool // there has been a picture that rests on no other
 	headless      bool // there were some before that
 	refresh       refresh
+	fields        fields
 	opening       time.Duration // when that is shown
 	shown         int           // how many packets are
 	first         time.Duration // the earliest time of those
@@ -83,8 +84,10 @@ func (v *video) note(p *C.AVPacket) error {
 	case p.dts != C.AV_NOPTS_VALUE:
 		at = v.time(p.dts)
 	}
-	next := packet{at: at, key: p.flags&C.AV_PKT_FLAG_KEY != 0 && v.starts(p), empty: v.unshown(p)}
-	over := v.refreshed(p, &next)
+	pic := v.picture(p)
+	next := packet{at: at, empty: v.unshown(p), second: v.fields.second(p, pic.opens)}
+	next.key = p.flags&C.AV_PKT_FLAG_KEY != 0 && !next.second && v.starts(p)
+	over := v.refresh.follow(v.packets, &next, pic)
 	if !v.keyed && (over || next.alone()) {
 		v.keyed, v.opening = true, at
 	}
@@ -93,7 +96,7 @@ func (v *video) note(p *C.AVPacket) error {
 	// behind the first whole one and is shown before it.
 	next.hidden = p.flags&(C.AV_PKT_FLAG_DISCARD|C.AV_PKT_FLAG_CORRUPT) != 0 || !v.keyed || v.headless && at < v.opening
 	v.packets = append(v.packets, next)
-	if next.hidden {
+	if !next.shown() {
 		return nil
 	}
 	if v.shown++; v.shown == 1 {
@@ -106,13 +109,12 @@ func (v *video) note(p *C.AVPacket) error {
 	return nil
 }
 
-// refreshed follows films of H.264 that have no key frames, and says whether all of a picture is
-// there with this packet.
-func (v *video) refreshed(p *C.AVPacket, next *packet) (over bool) {
+// picture is what a packet of H.264 says of its picture.
+func (v *video) picture(p *C.AVPacket) h264Picture {
 	if v.stream.codecpar.codec_id != C.AV_CODEC_ID_H264 {
-		return false
+		return h264Picture{}
 	}
-	return v.refresh.follow(v.packets, next, readH264(content(p), unitPrefix(v.settings())))
+	return readH264(content(p), unitPrefix(v.settings()))
 }
 
 // settings are those of the codec, as the container has them.
@@ -246,7 +248,7 @@ func (v *video) readClip(clip *os.File, list []piece, targets []target, reels []
 	defer closeMat(&mat)
 	patchedPart := -1 // the last piece of which the decoder made something up
 	for range clipLength(list) {
-		ordinal := grab(capture, list)
+		ordinal := beginOf(v.packets, grab(capture, list))
 		if ordinal < 0 || v.packets[ordinal].hidden {
 			continue // a packet that is damaged, or not wanted: the clip does not say what is hidden
 		}

@@ -13,11 +13,15 @@ type packet struct {
 	key    bool          // decodes without those before it
 	hidden bool          // decoded but not shown
 	empty  bool          // holds no picture that is shown, by its own account
+	second bool          // holds the other half of the lines of what begins in the packet before
 	after  int           // of a key frame: the packets before pictures are whole, if decoding starts at it
 }
 
 // alone says whether a packet decodes to a whole picture without any other.
 func (p packet) alone() bool { return p.key && p.after == 0 }
+
+// shown says whether a picture that is shown begins in it.
+func (p packet) shown() bool { return !p.hidden && !p.second }
 
 // target is a picture to be taken.
 type target struct {
@@ -98,7 +102,7 @@ func unseen(shown []int, seen map[int]bool, n int) []int {
 func showOrder(packets []packet) []int {
 	shown := make([]int, 0, len(packets))
 	for i, p := range packets {
-		if !p.hidden {
+		if p.shown() {
 			shown = append(shown, i)
 		}
 	}
@@ -205,7 +209,7 @@ func reach(packets []packet, from, n, share, room int) []int {
 			break
 		}
 		yielded := p-from >= packets[from].after && (from == 0 || packets[p].at >= packets[from].at)
-		if yielded && !packets[p].hidden {
+		if yielded && packets[p].shown() {
 			shown = append(shown, p)
 		}
 	}
@@ -224,6 +228,7 @@ func pieces(packets []packet, targets []target) []piece {
 		if t.packet != t.from || !packets[t.packet].alone() {
 			to = min(t.packet+1+hiddenTail, len(packets))
 		}
+		to = endOf(packets, to)
 		if n := len(list); n > 0 && t.from < list[n-1].to {
 			list[n-1].to = max(list[n-1].to, to)
 			continue
@@ -231,6 +236,23 @@ func pieces(packets []packet, targets []target) []piece {
 		list = append(list, piece{t.from, to})
 	}
 	return list
+}
+
+// beginOf is the packet in which the picture begins that is said to come from another one. OpenCV
+// says so of the first of a clip.
+func beginOf(packets []packet, ordinal int) int {
+	if ordinal > 0 && packets[ordinal].second {
+		return ordinal - 1
+	}
+	return ordinal
+}
+
+// endOf is where decoding may end that was to end before a packet: not amid a picture.
+func endOf(packets []packet, to int) int {
+	for to < len(packets) && packets[to].second {
+		to++
+	}
+	return to
 }
 
 // pieceOf is the index of the piece that holds a packet; the pieces are in

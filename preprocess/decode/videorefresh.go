@@ -12,6 +12,7 @@ const (
 	unitSlice    = 1
 	unitKeySlice = 5
 	unitSEI      = 6
+	unitSettings = 7
 )
 
 // h264Picture is what a packet of H.264 says of its picture.
@@ -19,6 +20,7 @@ type h264Picture struct {
 	after     int  // decoding may start here, but is right only after so many pictures that others rest on
 	reference bool // others rest on it
 	rests     bool // it rests on others itself, by the kind of its first part
+	opens     bool // it does not complete another one
 }
 
 // readH264 looks at a packet up to its first slice. prefix is how many bytes say how long a unit
@@ -33,7 +35,9 @@ func readH264(packet []byte, prefix int) (pic h264Picture) {
 		case unitSEI:
 			pic.after = max(pic.after, recoveryCount(unit[1:]))
 		case unitKeySlice:
-			return h264Picture{reference: true}
+			return h264Picture{reference: true, opens: true}
+		case unitSettings:
+			pic.opens = true
 		case unitSlice, 2: // whole, or the first of three parts
 			pic.reference, pic.rests = unit[0]&0x60 != 0, sliceRests(unit[1:])
 			return pic
@@ -141,7 +145,7 @@ const never = 1 << 30
 // follow takes the packet behind others and says whether a refresh ends with it. Pictures come out
 // whole only once a decoder has let go of the one that is, for which it may wait.
 func (r *refresh) follow(packets []packet, p *packet, pic h264Picture) (over bool) {
-	if r.left > 0 && pic.reference {
+	if r.left > 0 && pic.reference && !p.second {
 		if r.left--; r.left == 0 {
 			packets[r.from].after, over = len(packets)-r.from, true
 		}

@@ -107,7 +107,7 @@ func cutStretch(packets []packet, keys, shown []int) (s stretch, ok bool) {
 	from := keys[first]
 	for range maxKeys {
 		if from == 0 || packets[from].at <= packets[shown[0]].at {
-			return stretch{packets: shown, piece: piece{from, last + 1}}, true
+			return stretch{packets: shown, piece: piece{from, endOf(packets, last+1)}}, true
 		}
 		from = keys[from-1]
 	}
