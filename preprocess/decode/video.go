@@ -44,9 +44,10 @@ type video struct {
 	pixels        int  // decoded at most, in all pictures together
 	stretchPixels int  // the same of stretches
 	keyed         bool // there has been a picture that rests on no other
-	headless      bool // there were some before that
+	headless      bool // there were some before that, or some that nothing is known of
 	refresh       refresh
 	fields        fields
+	settings      settings
 	opening       time.Duration // when that is shown
 	shown         int           // how many packets are
 	first         time.Duration // the earliest time of those
@@ -62,7 +63,7 @@ type video struct {
 func newVideo(stream *C.AVStream, l preprocess.Limits) *video {
 	return &video{
 		stream: stream, limit: l.Duration, pixels: decodePixels, stretchPixels: stretchPixels,
-		keyed: restsOnNone(stream.codecpar.codec_id),
+		keyed: restsOnNone(stream.codecpar.codec_id), settings: settings{stream: stream},
 	}
 }
 
@@ -84,6 +85,11 @@ func (v *video) note(p *C.AVPacket) error {
 	case p.dts != C.AV_NOPTS_VALUE:
 		at = v.time(p.dts)
 	}
+	if v.settings.follow(p) {
+		if err := v.settings.put(p); err != nil {
+			return err
+		}
+	}
 	pic := v.picture(p)
 	next := packet{at: at, empty: v.unshown(p), second: v.fields.second(p, pic.opens)}
 	next.key = p.flags&C.AV_PKT_FLAG_KEY != 0 && !next.second && v.starts(p)
@@ -91,10 +97,10 @@ func (v *video) note(p *C.AVPacket) error {
 	if !v.keyed && (over || next.alone()) {
 		v.keyed, v.opening = true, at
 	}
-	v.headless = v.headless || !v.keyed
+	v.headless = v.headless || !v.keyed || v.settings.foreign
 	// Some decoders put what rests on pictures that are not there on grey ones. So does what comes
 	// behind the first whole one and is shown before it.
-	next.hidden = p.flags&(C.AV_PKT_FLAG_DISCARD|C.AV_PKT_FLAG_CORRUPT) != 0 || !v.keyed || v.headless && at < v.opening
+	next.hidden = p.flags&(C.AV_PKT_FLAG_DISCARD|C.AV_PKT_FLAG_CORRUPT) != 0 || !v.keyed || v.settings.foreign || v.headless && at < v.opening
 	v.packets = append(v.packets, next)
 	if !next.shown() {
 		return nil
@@ -114,13 +120,7 @@ func (v *video) picture(p *C.AVPacket) h264Picture {
 	if v.stream.codecpar.codec_id != C.AV_CODEC_ID_H264 {
 		return h264Picture{}
 	}
-	return readH264(content(p), unitPrefix(v.settings()))
-}
-
-// settings are those of the codec, as the container has them.
-func (v *video) settings() []byte {
-	par := v.stream.codecpar
-	return unsafe.Slice((*byte)(par.extradata), int(par.extradata_size))
+	return readH264(content(p), unitPrefix(v.settings.own()))
 }
 
 // content is what a packet holds, until that is let go.
@@ -132,7 +132,7 @@ func content(p *C.AVPacket) []byte { return unsafe.Slice((*byte)(p.data), int(p.
 func (v *video) starts(p *C.AVPacket) bool {
 	switch v.stream.codecpar.codec_id {
 	case C.AV_CODEC_ID_HEVC:
-		return h265Starts(content(p), h265Prefix(v.settings()))
+		return h265Starts(content(p), h265Prefix(v.settings.own()))
 	case C.AV_CODEC_ID_MPEG4:
 		return !uncoded(p) && mpeg4Starts(content(p))
 	case C.AV_CODEC_ID_MSMPEG4V2, C.AV_CODEC_ID_MSMPEG4V3:

@@ -134,11 +134,18 @@ func (in *input) copyPieces(clip *os.File, stream *C.AVStream, list []piece) (lo
 	if w.first == nil || p == nil {
 		return nil, errMemory
 	}
+	current := settings{stream: stream}
 	for ordinal := 0; len(list) > 0; {
 		if err := in.next(p); err != nil {
 			break // the pictures before the damage count
 		}
 		if p.stream_index == stream.index {
+			others := current.follow(p)
+			if others || ordinal == list[0].from {
+				if err := current.put(p); err != nil {
+					return nil, err
+				}
+			}
 			if ordinal >= list[0].from {
 				written, err := w.write(p)
 				if err != nil {
