@@ -48,6 +48,9 @@ func decodeContainer(src Source, out *Arena) (Found, error) {
 	if err := c.scan(in, src); err != nil {
 		return Found{}, err
 	}
+	if c.onlySound(src.Format) {
+		c.video = nil
+	}
 	if c.sound.Silent() {
 		if err := c.takeTrack(src, in); err != nil {
 			return Found{}, err
@@ -98,6 +101,17 @@ func (c *container) scan(in *input, src Source) error {
 	err := dec.Finish()
 	c.damaged = c.damaged || dec.faults > 0
 	return err
+}
+
+// onlySound says whether an orderly file has a track for pictures and none in it, as of a recorder
+// whose camera was off. A file that says how many there should be was cut off. An MP4 file in fragments
+// may be, too: it says of no track how much there is.
+func (c *container) onlySound(f preprocess.Format) bool {
+	if c.video == nil || len(c.video.packets) > 0 || c.video.stream.nb_frames > 0 || c.damaged || c.torn || !c.enoughSound() {
+		return false
+	}
+	name, err := demuxer(f)
+	return err == nil && (name != "mov" || c.chosen.nb_frames > 0)
 }
 
 // foreignCodec refuses a stream that is not decoded.
