@@ -32,6 +32,13 @@ struct SwsContext *sws_getCachedContext(struct SwsContext *c, int w, int h, enum
 	return c;
 }
 
+// declareMatrix declares another matrix, of a picture of its own, and returns the one before.
+int declareMatrix(int matrix) {
+	int before = declaredMatrix;
+	declaredMatrix = matrix;
+	return before;
+}
+
 static void declareColours(AVStream *s) {
 	declaredMatrix = s ? s->codecpar->color_space : AVCOL_SPC_UNSPECIFIED;
 	declaredFull = s && s->codecpar->color_range == AVCOL_RANGE_JPEG;
