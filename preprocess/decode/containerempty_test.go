@@ -45,13 +45,13 @@ func TestTrackWithoutPictures(t *testing.T) {
 	late := []string{"-vf", "setpts=PTS+3/TB", "-fps_mode", "passthrough", "-c:v", "libx264", "-bf", "0", "-c:a", "aac", "-movflags"}
 	indexed := film("x.mp4", append(late, "faststart")...)
 	fragments := film("x.mp4", append(late, "empty_moov+default_base_moof+separate_moof", "-frag_duration", "500000")...)
-	first := bytes.Index(fragments, []byte("tfhd\x00\x02\x00\x38\x00\x00\x00\x01"))
-	if first < 0 {
+	before, _, found := bytes.Cut(fragments, []byte("tfhd\x00\x02\x00\x38\x00\x00\x00\x01"))
+	if !found {
 		t.Fatal("no fragment with pictures")
 	}
 	for how, file := range map[string][]byte{
 		"with an index": indexed[:binary.BigEndian.Uint32(boxContent(t, indexed, "stco")[8:])],
-		"in fragments":  fragments[:bytes.LastIndex(fragments[:first], []byte("moof"))-4],
+		"in fragments":  fragments[:bytes.LastIndex(before, []byte("moof"))-4],
 	} {
 		_, err := decodeBytes(t, file, preprocess.MP4, preprocess.DefaultLimits())
 		if err == nil {

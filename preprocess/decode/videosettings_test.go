@@ -28,6 +28,7 @@ func numbers(values ...int) (data []byte) {
 
 // boxContent is what the first box of a kind holds.
 func boxContent(t *testing.T, file []byte, kind string) []byte {
+	t.Helper()
 	at := box(t, file, kind)
 	return file[at : at-8+int(binary.BigEndian.Uint32(file[at-8:]))]
 }
