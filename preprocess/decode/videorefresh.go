@@ -118,7 +118,7 @@ func expGolomb(code uint64) (n int, rest uint64) {
 	if zeros > 15 {
 		return large, 0
 	}
-	return int(uint32(code>>(63-2*zeros))) - 1, code << (2*zeros + 1)
+	return int(code>>(63-2*zeros)) - 1, code << (2*zeros + 1) //nolint:gosec // of 16 bits at most
 }
 
 // unitPrefix is how many bytes say how long a unit of H.264 is, by what the container has of the
