@@ -76,7 +76,6 @@ func (c *container) scan(in *input, src Source) error {
 	}
 	if vid != nil {
 		c.video = newVideo(vid, src.Limits)
-		c.video.fields.open(vid)
 		defer c.video.fields.close()
 	}
 	var dec *soundDecoder

@@ -91,6 +91,9 @@ func (v *video) note(p *C.AVPacket) error {
 		}
 	}
 	pic := v.picture(p)
+	if pic.halves || len(v.packets) == 0 && v.inHalves() {
+		v.fields.open(v.stream) // which takes a time for each packet
+	}
 	next := packet{at: at, empty: v.unshown(p), second: v.fields.second(p, pic.opens)}
 	next.key = p.flags&C.AV_PKT_FLAG_KEY != 0 && !next.second && v.starts(p)
 	over := v.refresh.follow(v.packets, &next, pic)
@@ -121,6 +124,14 @@ func (v *video) picture(p *C.AVPacket) h264Picture {
 		return h264Picture{}
 	}
 	return readH264(content(p), unitPrefix(v.settings.own()))
+}
+
+// inHalves says whether the stream's settings allow pictures of H.264 to be coded in two halves.
+func (v *video) inHalves() bool {
+	own := v.settings.own()
+	prefix := unitPrefix(own)
+	units, _ := inBand(own, prefix, prefix, h264Sets)
+	return v.stream.codecpar.codec_id == C.AV_CODEC_ID_H264 && readH264(units, prefix).halves
 }
 
 // content is what a packet holds, until that is let go.

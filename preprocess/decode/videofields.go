@@ -19,7 +19,7 @@ static void fieldsClose(fieldReader *r) {
 }
 
 static void fieldsOpen(fieldReader *r, AVStream *s) {
-	if (s->codecpar->codec_id != AV_CODEC_ID_H264)
+	if (r->parser || s->codecpar->codec_id != AV_CODEC_ID_H264)
 		return;
 	r->parser = av_parser_init(AV_CODEC_ID_H264);
 	r->codec = avcodec_alloc_context3(NULL);
@@ -49,6 +49,7 @@ import "C"
 // may be in a packet each. Whoever opened it closes it.
 type fields struct{ reader C.fieldReader }
 
+// open begins, unless it has.
 func (f *fields) open(s *C.AVStream) { C.fieldsOpen(&f.reader, s) }
 
 func (f *fields) close() { C.fieldsClose(&f.reader) }
@@ -56,6 +57,9 @@ func (f *fields) close() { C.fieldsClose(&f.reader) }
 // second says whether a packet, behind those before it, holds the rest of a picture alone. One that
 // opens a picture does not: that keeps the halves together where one is missing.
 func (f *fields) second(p *C.AVPacket, opens bool) bool {
+	if f.reader.parser == nil {
+		return false
+	}
 	var begins C.int
 	if opens {
 		begins = 1

@@ -113,6 +113,41 @@ func halfPicture(n, bottom int) []byte {
 	return w.unit(head)
 }
 
+// TestWholeOnly: the settings that encoders write rule halves out or not, and what was cut off doesn't.
+func TestWholeOnly(t *testing.T) {
+	t.Parallel()
+	for profile, wide := range map[int]bool{77: false, 100: true} {
+		for order := range 3 {
+			for whole := range 2 {
+				var sps bitWriter
+				sps.bits(24, profile<<16|30)
+				sps.golomb(0)
+				if wide {
+					sps.golomb(1, 0, 0)
+					sps.bits(2, 0)
+				}
+				sps.golomb(3, order)
+				if order == 0 {
+					sps.golomb(2)
+				}
+				sps.golomb(4)
+				sps.bits(1, 0)
+				sps.golomb(119, 67)
+				sps.bits(2, whole<<1|1)
+				unit := sps.unit(0x67)[4:]
+				if got := wholeOnly(unit); got != (whole == 1 && order != 1) {
+					t.Errorf("profile %d, order %d: %v for %d", profile, order, got, whole)
+				}
+				for n := range 4 {
+					if wholeOnly(unit[:n]) {
+						t.Errorf("of %d bytes", n)
+					}
+				}
+			}
+		}
+	}
+}
+
 // TestHalvesInPacketsOfTheirOwn: interlaced recordings that were copied out of a transport stream hold a
 // packet for each half of a picture. Those of H.264 were refused, since the halves that begin key
 // frames were decoded alone, or all but a few pictures were missing.

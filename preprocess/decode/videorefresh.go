@@ -21,6 +21,7 @@ type h264Picture struct {
 	reference bool // others rest on it
 	rests     bool // it rests on others itself, by the kind of its first part
 	opens     bool // it does not complete another one
+	halves    bool // settings come with it that allow pictures to be coded in two halves
 }
 
 // readH264 looks at a packet up to its first slice. prefix is how many bytes say how long a unit
@@ -35,9 +36,9 @@ func readH264(packet []byte, prefix int) (pic h264Picture) {
 		case unitSEI:
 			pic.after = max(pic.after, recoveryCount(unit[1:]))
 		case unitKeySlice:
-			return h264Picture{reference: true, opens: true}
+			return h264Picture{reference: true, opens: true, halves: pic.halves}
 		case unitSettings:
-			pic.opens = true
+			pic.opens, pic.halves = true, pic.halves || !wholeOnly(unit)
 		case unitSlice, 2: // whole, or the first of three parts
 			pic.reference, pic.rests = unit[0]&0x60 != 0, sliceRests(unit[1:])
 			return pic

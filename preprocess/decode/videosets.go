@@ -1,5 +1,10 @@
 package decode
 
+import (
+	"bytes"
+	"math/bits"
+)
+
 // inBand are the parameter sets of settings of H.264 or H.265 as they go before a picture in a packet.
 // They are not ok unless these tell the lengths of their units in as many bytes as the stream's own do;
 // with none, the settings are units themselves.
@@ -59,4 +64,51 @@ func takeSets(data []byte, count int) (sets [][]byte, rest []byte) {
 		sets, data = append(sets, data[2:end]), data[end:]
 	}
 	return sets, data
+}
+
+// wholeOnly says whether settings of H.264 rule out that pictures are coded in two halves: 7.3.2.1.1.
+// What few encoders write is not read on.
+func wholeOnly(unit []byte) bool {
+	r := bitReader{data: bytes.ReplaceAll(unit, []byte{0, 0, 3}, []byte{0, 0}), at: 32}
+	r.golomb()
+	if len(unit) > 1 && unit[1] >= 100 { // profiles with other colours
+		other := r.golomb() == 3
+		r.golomb()
+		r.golomb()
+		if r.bits(2)&1 != 0 || other { // scaling lists, or planes of their own
+			return false
+		}
+	}
+	r.golomb()
+	switch r.golomb() { // the kind of order
+	case 0:
+		r.golomb()
+	case 1:
+		return false
+	}
+	r.golomb()
+	r.bits(1)
+	r.golomb()
+	r.golomb()
+	return r.bits(1) == 1
+}
+
+// bitReader reads numbers one after another, zeros behind the end.
+type bitReader struct {
+	data []byte
+	at   int // in bits
+}
+
+func (r *bitReader) rest() uint64 { return bitsOf(r.data[min(r.at/8, len(r.data)):]) << (r.at % 8) }
+
+func (r *bitReader) bits(n int) uint64 {
+	value := r.rest() >> (64 - n)
+	r.at += n
+	return value
+}
+
+func (r *bitReader) golomb() int {
+	n, _ := expGolomb(r.rest())
+	r.at += 2*bits.Len(uint(n+1)) - 1
+	return n
 }

@@ -39,6 +39,9 @@ func (s *settings) own() []byte {
 
 // follow says whether others come with a packet, and remembers them.
 func (s *settings) follow(p *C.AVPacket) (others bool) {
+	if p.side_data_elems == 0 {
+		return false
+	}
 	var n C.size_t
 	data := C.av_packet_get_side_data(p, C.AV_PKT_DATA_NEW_EXTRADATA, &n)
 	if data == nil {
