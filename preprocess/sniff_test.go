@@ -71,6 +71,8 @@ func known() map[string]struct {
 		"AMR-WB":          {"#!AMR-WB\n\x24", preprocess.AMRWB},
 		"MP4":             {ftyp("isom", "isom", "iso2", "avc1", "mp41"), preprocess.MP4},
 		"MP4, dash":       {ftyp("dash", "iso6"), preprocess.MP4},
+		"MP4 with stills": {ftyp("mp42", "isom", "mp42", "heic", "mif1"), preprocess.MP4}, // was refused as a damaged HEIC
+		"MOV with stills": {ftyp("qt  ", "qt  ", "heic"), preprocess.MOV},
 		"M4A":             {ftyp("M4A ", "isom"), preprocess.M4A},
 		"M4B":             {ftyp("M4B ", "isom"), preprocess.M4A},
 		"3GP":             {ftyp("3gp4", "isom"), preprocess.ThreeGP},
