@@ -194,6 +194,28 @@ func adts(head []byte) bool {
 	return length > 0 && (length+7 > len(head) || adtsFrame(head[length:]) > 0)
 }
 
+// adtsWithin recognises a bare AAC stream that does not begin on a frame, as a recording of a
+// station that was cut, by three frames in a row, as mpegAudioWithin does.
+func adtsWithin(head []byte) bool {
+	for at := range head {
+		if next := nextADTS(head, at); next > 0 && nextADTS(head, next) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// nextADTS is where the frame behind the one that begins there begins, if it is in sight and of
+// the same version, profile and sampling rate; else 0.
+func nextADTS(head []byte, at int) int {
+	length := adtsFrame(head[at:])
+	next := at + length
+	if length == 0 || next >= len(head) || adtsFrame(head[next:]) == 0 || !bytes.Equal(head[at:at+3], head[next:next+3]) {
+		return 0
+	}
+	return next
+}
+
 // adtsFrame is the length of the ADTS frame that begins here, or 0.
 func adtsFrame(b []byte) int {
 	if len(b) < 7 || b[0] != 0xff || b[1]&0xf6 != 0xf0 || b[2]>>2&15 > 12 {
