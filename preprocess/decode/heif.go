@@ -49,10 +49,14 @@ func decodeHEIC(data []byte) (gocv.Mat, error) {
 }
 
 // readHEIC has the library decode a main picture. It makes something up for what is missing
-// of coded pixels.
+// of coded pixels, and refuses files whose major brand is none of its own, such as mif1, without
+// a look at the others; data is given that of most.
 func readHEIC(data []byte) (image.Image, error) {
 	if err := heif.CheckCoded(data); err != nil {
 		return nil, err
+	}
+	if len(data) >= 12 {
+		copy(data[8:12], "heic")
 	}
 	img, err := heic.Decode(bytes.NewReader(data))
 	if err != nil {
