@@ -41,7 +41,7 @@ func decodeHEIC(data []byte) (gocv.Mat, error) {
 	if err != nil || !info.Alpha {
 		return mat, err
 	}
-	if err := heicOnWhite(mat, heif.AlphaFile(data)); err != nil {
+	if err := heicOnWhite(mat, heif.AlphaFile(data), heif.Premultiplied(data)); err != nil {
 		closeMat(&mat)
 		return gocv.Mat{}, err
 	}
@@ -91,7 +91,7 @@ func mendStart(img image.Image) {
 
 // heicOnWhite puts a decoded picture on white. The library drops transparency,
 // but decodes it from a file that calls it the main picture; nil is none.
-func heicOnWhite(mat gocv.Mat, file []byte) error {
+func heicOnWhite(mat gocv.Mat, file []byte, premultiplied bool) error {
 	if file == nil {
 		return nil
 	}
@@ -103,7 +103,7 @@ func heicOnWhite(mat gocv.Mat, file []byte) error {
 	if err != nil {
 		return fmt.Errorf("reach the pixels: %w", err)
 	}
-	whitenBy(pix, image.Pt(mat.Cols(), mat.Rows()), img)
+	whitenBy(pix, image.Pt(mat.Cols(), mat.Rows()), img, premultiplied)
 	return nil
 }
 

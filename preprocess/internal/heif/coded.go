@@ -62,6 +62,7 @@ type file struct {
 	properties []box
 	given      map[uint32][]int // to each item, of the properties, counted from 1
 	made       map[uint32][]uint32
+	multiplied map[uint32][]uint32 // by their transparency
 	lie        map[uint32]location
 	inside     []byte // the description's own data
 }
@@ -98,7 +99,7 @@ func fileOf(meta []box) (f file, ok bool) {
 		case "iprp":
 			f.properties, links, _ = itemProperties(b.body)
 		case "iref":
-			f.made = references(b.body, "dimg")
+			f.made, f.multiplied = references(b.body, "dimg"), references(b.body, "prem")
 		case "iloc":
 			f.lie = locations(b.body)
 		case "idat":
@@ -107,6 +108,12 @@ func fileOf(meta []box) (f file, ok bool) {
 	}
 	f.given = maps.Collect(items(links))
 	return f, ok
+}
+
+// Premultiplied says whether the colours of the main picture were multiplied by its transparency.
+func Premultiplied(data []byte) bool {
+	f, _ := pictures(data)
+	return len(f.multiplied[f.primary]) > 0
 }
 
 // parts are the main picture and all that it is made of, as the tiles of a camera's.
