@@ -179,3 +179,32 @@ func TestHEICAlpha(t *testing.T) {
 		}
 	}
 }
+
+// TestAVIFPremultiplied: files whose colours the encoder had multiplied by their transparency were
+// refused as damaged where loss had made a colour more than that.
+func TestAVIFPremultiplied(t *testing.T) {
+	t.Parallel()
+	byAOM := func(pixels []byte) (av1C, coded []byte) {
+		return codedBy(t, 192, pixels, coding{"smpte170m", true}, "av1C", "-c:v", "libaom-av1", "-cpu-used", "8", "-crf", "5", "-still-picture", "1")
+	}
+	auxiliary := inBox("auxC", make([]byte, 4), []byte("urn:mpeg:mpegB:cicp:systems:auxiliary:alpha\x00"))
+	for name, tc := range map[string]struct {
+		pixels []byte
+		alpha  byte
+		want   quadrants
+	}{
+		"colours":     {twice(0, 192, 100), 100, onWhiteAt(100)},
+		"white, loss": {bytes.Repeat([]byte{128}, 192*128*3), 126, all(255, 255, 255)},
+	} {
+		av1C, coded := byAOM(tc.pixels)
+		grey, alpha := byAOM(bytes.Repeat([]byte{tc.alpha}, 192*128))
+		file := heifFile("avifmif1", []item{{"av01", coded, []byte{1, 2, 3}, false}, {"av01", alpha, []byte{4, 2, 5, 6}, true}},
+			[][]byte{av1C, size(192), coding{"smpte170m", true}.nclx(), grey, auxiliary, inBox("pixi", []byte{0, 0, 0, 0, 1, 8})},
+			refers("auxl", 2, 1), refers("prem", 1, 2))
+		_, frames, err := decodeTest(t, file, preprocess.AVIF, preprocess.DefaultLimits())
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		frames[0].expect(t, tc.want, 8)
+	}
+}

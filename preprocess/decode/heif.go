@@ -118,10 +118,10 @@ func decodeAVIF(data []byte) (gocv.Mat, orientation, error) {
 	if err != nil {
 		return gocv.Mat{}, asStored, fmt.Errorf("decode AVIF: %w", err)
 	}
-	if p, ok := img.(*image.RGBA); ok && !drawnOn(p.Pix, 4, info.Alpha) {
+	if p, ok := img.(*image.RGBA); ok && !drawnOn(p.Pix, 4, info.Alpha, heif.Premultiplied(data)) {
 		return gocv.Mat{}, asStored, errNothingDecoded
 	}
-	if p, ok := img.(*image.RGBA64); ok && !drawnOn(p.Pix, 8, info.Alpha) {
+	if p, ok := img.(*image.RGBA64); ok && !drawnOn(p.Pix, 8, info.Alpha, heif.Premultiplied(data)) {
 		return gocv.Mat{}, asStored, errNothingDecoded
 	}
 	mat, err := matOf(img, info.Color)
@@ -134,15 +134,16 @@ var errNothingDecoded = errors.New("decode AVIF: nothing was decoded")
 
 // drawnOn says whether pixels of n bytes, the last quarter of them alpha, have been
 // decoded: then all are opaque, or at least one is visible if the file has
-// transparency, and no colour is more than its alpha, with which it was multiplied.
-func drawnOn(pix []byte, n int, alpha bool) bool {
+// transparency, and no colour is more than its alpha, with which the library multiplied it.
+// Where the encoder did, it may be: loss comes after that.
+func drawnOn(pix []byte, n int, alpha, premultiplied bool) bool {
 	seen := !alpha
 	for ; len(pix) >= n; pix = pix[n:] {
 		a := pix[n-n/4 : n]
 		if !alpha && a[len(a)-1] != 255 {
 			return false
 		}
-		for c := 0; alpha && c < n-n/4; c += n / 4 {
+		for c := 0; alpha && !premultiplied && c < n-n/4; c += n / 4 {
 			if bytes.Compare(pix[c:c+n/4], a) > 0 {
 				return false
 			}
