@@ -159,6 +159,32 @@ func TestHEICBrands(t *testing.T) {
 	}
 }
 
+// TestHEICTiles: of pictures in tiles, as phones take them, that are declared to be coded in
+// another way than JPEG files are, colours were converted twice.
+func TestHEICTiles(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]coding{
+		"BT.601": {"smpte170m", true}, "BT.601 limited": {"smpte170m", false},
+		"BT.709": {"bt709", true}, "BT.709 limited": {"bt709", false},
+	} {
+		hvcC, whole := byX265(t, 192, twice(0, 192, 255), c)
+		hvcC96, left := byX265(t, 96, twice(0, 96, 255), c)
+		_, right := byX265(t, 96, twice(96, 192, 255), c)
+		properties := [][]byte{hvcC, size(192), c.nclx(), hvcC96, size(96)}
+		made := []byte{2, 3}
+		for way, file := range map[string][]byte{
+			"alone": heifFile("heicmif1", []item{{"hvc1", whole, []byte{1, 2, 3}, false}}, properties),
+			"again": heifFile("heicmif1", []item{{"iden", nil, made, false}, {"hvc1", whole, []byte{1, 2, 3}, true}}, properties, refers("dimg", 1, 2)),
+			"tiles": heifFile("heicmif1", []item{
+				{"grid", []byte{0, 0, 0, 1, 0, 192, 0, 128}, made, false},
+				{"hvc1", left, []byte{4, 5, 3}, true}, {"hvc1", right, []byte{4, 5, 3}, true},
+			}, properties, refers("dimg", 1, 2, 3)),
+		} {
+			wantHEIC(t, name+", "+way, file, drawnColors())
+		}
+	}
+}
+
 // TestHEICAlpha: files whose transparency is a hidden item, as the standard wants it, were
 // refused, and colours that the encoder had multiplied by it were multiplied again.
 func TestHEICAlpha(t *testing.T) {

@@ -110,6 +110,12 @@ func fileOf(meta []box) (f file, ok bool) {
 	return f, ok
 }
 
+// Composed says whether the main picture is made of others, as a camera's is of tiles.
+func Composed(data []byte) bool {
+	f, _ := pictures(data)
+	return len(f.made[f.primary]) > 0
+}
+
 // Premultiplied says whether the colours of the main picture were multiplied by its transparency.
 func Premultiplied(data []byte) bool {
 	f, _ := pictures(data)
