@@ -159,29 +159,36 @@ func TestHEICBrands(t *testing.T) {
 	}
 }
 
-// TestHEICTiles: of pictures in tiles, as phones take them, that are declared to be coded in
-// another way than JPEG files are, colours were converted twice.
-func TestHEICTiles(t *testing.T) {
+// TestHEICColours: of pictures in tiles, as phones take them, that are declared to be coded in
+// another way than JPEG files are, colours were converted twice, and of files that leave it to
+// the coded picture to declare that, not at all.
+func TestHEICColours(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]coding{
 		"BT.601": {"smpte170m", true}, "BT.601 limited": {"smpte170m", false},
 		"BT.709": {"bt709", true}, "BT.709 limited": {"bt709", false},
 	} {
-		hvcC, whole := byX265(t, 192, twice(0, 192, 255), c)
-		hvcC96, left := byX265(t, 96, twice(0, 96, 255), c)
-		_, right := byX265(t, 96, twice(96, 192, 255), c)
-		properties := [][]byte{hvcC, size(192), c.nclx(), hvcC96, size(96)}
-		made := []byte{2, 3}
-		for way, file := range map[string][]byte{
-			"alone": heifFile("heicmif1", []item{{"hvc1", whole, []byte{1, 2, 3}, false}}, properties),
-			"again": heifFile("heicmif1", []item{{"iden", nil, made, false}, {"hvc1", whole, []byte{1, 2, 3}, true}}, properties, refers("dimg", 1, 2)),
-			"tiles": heifFile("heicmif1", []item{
-				{"grid", []byte{0, 0, 0, 1, 0, 192, 0, 128}, made, false},
-				{"hvc1", left, []byte{4, 5, 3}, true}, {"hvc1", right, []byte{4, 5, 3}, true},
-			}, properties, refers("dimg", 1, 2, 3)),
-		} {
-			wantHEIC(t, name+", "+way, file, drawnColors())
-		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			hvcC, whole := byX265(t, 192, twice(0, 192, 255), c)
+			hvcC96, left := byX265(t, 96, twice(0, 96, 255), c)
+			_, right := byX265(t, 96, twice(96, 192, 255), c)
+			properties := [][]byte{c.nclx(), size(192), hvcC, size(96), hvcC96}
+			for who, declare := range map[string][2][]byte{"both declare": {{1}, {1}}, "whole declares": {{1}, nil}, "part declares": {nil, {1}}, "none declares": {}} {
+				main, part := append([]byte{2}, declare[0]...), declare[1]
+				again := item{"hvc1", whole, append([]byte{2, 3}, part...), true}
+				tile := item{"hvc1", left, append([]byte{4, 5}, part...), true}
+				other := tile
+				other.coded = right
+				for way, file := range map[string][]byte{
+					"alone": heifFile("heicmif1", []item{{"hvc1", whole, append([]byte{3}, main...), false}}, properties),
+					"again": heifFile("heicmif1", []item{{"iden", nil, main, false}, again}, properties, refers("dimg", 1, 2)),
+					"tiles": heifFile("heicmif1", []item{{"grid", []byte{0, 0, 0, 1, 0, 192, 0, 128}, main, false}, tile, other}, properties, refers("dimg", 1, 2, 3)),
+				} {
+					wantHEIC(t, who+", "+way, file, drawnColors())
+				}
+			}
+		})
 	}
 }
 

@@ -37,10 +37,7 @@ func decodeHEIC(data []byte) (gocv.Mat, error) {
 			Message: fmt.Sprintf("HEIC pictures that are narrower than %d pixels are not supported.", minHEIC),
 		}
 	}
-	if heif.Composed(data) {
-		info.Color = heif.Color{} // the library has converted the parts to what stands for nothing declared
-	}
-	mat, err := matOf(img, info.Color)
+	mat, err := matOf(img, heicColor(data, info.Color))
 	if err != nil || !info.Alpha {
 		return mat, err
 	}
