@@ -21,6 +21,9 @@ func Sniff(head []byte) (Format, bool) {
 	if mpegAudio(head) || mpegAudioWithin(head) {
 		return MP3, true
 	}
+	if adtsWithin(head) {
+		return AAC, true
+	}
 	return "", false
 }
 

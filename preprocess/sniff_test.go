@@ -64,6 +64,7 @@ func known() map[string]struct {
 		"MP3 with a tag":  {"ID3\x04\x00\x00\x00\x00\x00\x0a" + strings.Repeat("\x00", 10) + mp3Frame(), preprocess.MP3},
 		"MP3, long tag":   {"ID3\x03\x00\x00\x00\x01\x00\x00TIT2", preprocess.MP3},
 		"AAC":             {adtsFrame() + adtsFrame(), preprocess.AAC},
+		"AAC, cut":        {adtsFrame()[5:] + strings.Repeat(adtsFrame(), 3), preprocess.AAC}, // was not known
 		"AAC with a tag":  {"ID3\x04\x00\x00\x00\x00\x00\x0a" + strings.Repeat("\x00", 10) + adtsFrame(), preprocess.AAC},
 		"FLAC":            {"fLaC\x00\x00\x00\x22", preprocess.FLAC},
 		"OGG":             {"OggS\x00\x02", preprocess.OGG},
@@ -71,6 +72,8 @@ func known() map[string]struct {
 		"AMR-WB":          {"#!AMR-WB\n\x24", preprocess.AMRWB},
 		"MP4":             {ftyp("isom", "isom", "iso2", "avc1", "mp41"), preprocess.MP4},
 		"MP4, dash":       {ftyp("dash", "iso6"), preprocess.MP4},
+		"MP4 with stills": {ftyp("mp42", "isom", "mp42", "heic", "mif1"), preprocess.MP4}, // was refused as a damaged HEIC
+		"MOV with stills": {ftyp("qt  ", "qt  ", "heic"), preprocess.MOV},
 		"M4A":             {ftyp("M4A ", "isom"), preprocess.M4A},
 		"M4B":             {ftyp("M4B ", "isom"), preprocess.M4A},
 		"3GP":             {ftyp("3gp4", "isom"), preprocess.ThreeGP},
@@ -120,6 +123,8 @@ func TestSniffRefuses(t *testing.T) {
 		"two bytes of MP3":       "\xff\xfb",
 		"MP3 sync in noise":      "\xff\xfb\x90\x00" + strings.Repeat("\x55", 1000),
 		"two frames in text":     "hello, world" + mp3Frame() + mp3Frame() + "hello, world",
+		"two AAC frames in text": "hello, world" + adtsFrame() + adtsFrame() + "hello, world",
+		"unlike AAC frames":      "hello, world" + adtsFrame() + strings.Replace(adtsFrame(), "\x50", "\x4c", 1) + adtsFrame() + "hello, world",
 		"three unlike frames":    "hello, world" + mp3Frame() + strings.Replace(mp3Frame(), "\x90", "\x94", 1) + mp3Frame(),
 		"a cut JPEG":             strings.Repeat("\xff\x00\xff\xd0\xff\xe2\xff\xdb\x7f", 500),
 		"ADTS sync in noise":     "\xff\xf1\x50\x80\x02\x1f\xfc" + strings.Repeat("\x55", 1000),

@@ -73,21 +73,33 @@ func ftyp(head []byte) Format {
 	}
 	end := min(int64(len(head)), size)
 	brands := []string{string(head[8:12])}
+	if f := filmOrSound(brands[0]); f != "" {
+		return f
+	}
 	for at := int64(16); at+4 <= end; at += 4 {
 		brands = append(brands, string(head[at:at+4]))
 	}
 	if f := still(brands); f != "" {
 		return f
 	}
-	switch major := brands[0]; {
+	return MP4
+}
+
+// filmOrSound is the format that the major brand of a film or of sound stands for. Such files may be
+// compatible with pictures, too, which says nothing of what they are.
+func filmOrSound(major string) Format {
+	switch {
 	case major == "qt  ":
 		return MOV
 	case strings.HasPrefix(major, "M4A"), strings.HasPrefix(major, "M4B"):
 		return M4A
 	case strings.HasPrefix(major, "3g"):
 		return ThreeGP
+	case strings.HasPrefix(major, "iso"), strings.HasPrefix(major, "mp4"), strings.HasPrefix(major, "M4"),
+		major == "avc1", major == "dash":
+		return MP4
 	}
-	return MP4
+	return ""
 }
 
 // still finds the brand of a picture. The generic brands mif1 and msf1 say only
@@ -180,6 +192,28 @@ func ID3Size(head []byte) int64 {
 func adts(head []byte) bool {
 	length := adtsFrame(head)
 	return length > 0 && (length+7 > len(head) || adtsFrame(head[length:]) > 0)
+}
+
+// adtsWithin recognises a bare AAC stream that does not begin on a frame, as a recording of a
+// station that was cut, by three frames in a row, as mpegAudioWithin does.
+func adtsWithin(head []byte) bool {
+	for at := range head {
+		if next := nextADTS(head, at); next > 0 && nextADTS(head, next) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// nextADTS is where the frame behind the one that begins there begins, if it is in sight and of
+// the same version, profile and sampling rate; else 0.
+func nextADTS(head []byte, at int) int {
+	length := adtsFrame(head[at:])
+	next := at + length
+	if length == 0 || next >= len(head) || adtsFrame(head[next:]) == 0 || !bytes.Equal(head[at:at+3], head[next:next+3]) {
+		return 0
+	}
+	return next
 }
 
 // adtsFrame is the length of the ADTS frame that begins here, or 0.

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math/bits"
+	"slices"
 
 	"gocv.io/x/gocv"
 )
@@ -13,11 +14,13 @@ import (
 // decodeBMP leaves the fourth byte of pixels of 32 bits out of account unless the
 // header says that it is alpha: most programs write 0 there. OpenCV takes it for alpha
 // in any case, and pictures with the header of OS/2 for grey unless it is told to
-// read colours. Of pixels of 16 bits it leaves the lowest bits of each colour 0.
+// read colours. Of pixels of 16 bits it leaves the lowest bits of each colour 0, and looks for
+// their masks behind the header, however long that is.
 func decodeBMP(data []byte) (gocv.Mat, error) {
 	if err := checkMasks(data); err != nil {
 		return gocv.Mat{}, err
 	}
+	data = shortened(data)
 	flags := gocv.IMReadUnchanged
 	if bmpNumber(data, bmpHeader) == 12 {
 		flags = gocv.IMReadColor
@@ -52,6 +55,7 @@ func filled(mat gocv.Mat, six bool) (gocv.Mat, error) {
 
 // Where numbers of 32 bits stand in a BMP file.
 const (
+	bmpPixels      = 10 // where they are
 	bmpHeader      = 14 // the size of the second header
 	bmpBits        = 28 // of a pixel, in 16 bits, and those of the compression
 	bmpCompression = 30
@@ -85,6 +89,21 @@ func checkMasks(data []byte) error {
 		}
 	}
 	return nil
+}
+
+// shortened is a file of 16 bits with its masks behind a header of 40 bytes, where they are in a
+// longer one.
+func shortened(data []byte) []byte {
+	const header, pixels = 40, bmpMasks + 3*4
+	from := int64(bmpNumber(data, bmpPixels))
+	if bmpNumber(data, bmpHeader) <= header || bmpNumber(data, bmpCompression) != bmpBitFields ||
+		bmpNumber(data, bmpBits)&0xffff != 16 || from < pixels || from > int64(len(data)) {
+		return data
+	}
+	short := slices.Concat(data[:pixels], data[from:])
+	binary.LittleEndian.PutUint32(short[bmpPixels:], pixels)
+	binary.LittleEndian.PutUint32(short[bmpHeader:], header)
+	return short
 }
 
 // bmpAlpha says whether the header has a mask for alpha that is in force: it is the

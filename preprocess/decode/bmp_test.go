@@ -4,6 +4,7 @@ package decode
 
 import (
 	"encoding/binary"
+	"slices"
 	"testing"
 
 	"deepfaked/preprocess"
@@ -114,6 +115,27 @@ func TestBMPOf16Bits(t *testing.T) {
 		}
 		if got := string(mat.ToBytes()); got != tc.want {
 			t.Errorf("%s: got %x, want %x", name, got, tc.want)
+		}
+		closeMat(&mat)
+	}
+}
+
+// TestBMPOf16BitsWithALongHeader: with the headers of versions 2 to 5, in which masks are, as GIMP
+// and Photoshop write them, such pictures were refused as damaged.
+func TestBMPOf16BitsWithALongHeader(t *testing.T) {
+	t.Parallel()
+	short := highBMP([]uint32{0xf800, 0x07e0, 0x001f}, 0xffff, 0, 0xf800, 33<<5|1)
+	const behind = bmpMasks + 3*4
+	for _, header := range []uint32{52, 56, 108, 124} {
+		file := slices.Concat(short[:behind], make([]byte, 14+header-behind), short[behind:])
+		binary.LittleEndian.PutUint32(file[bmpPixels:], 14+header)
+		binary.LittleEndian.PutUint32(file[bmpHeader:], header)
+		mat, err := decodeBMP(file)
+		if err != nil {
+			t.Fatalf("%d bytes: %v", header, err)
+		}
+		if got, want := string(mat.ToBytes()), "\xff\xff\xff\x00\x00\x00\x00\x00\xff\x08\x86\x00"; got != want {
+			t.Errorf("%d bytes: got %x, want %x", header, got, want)
 		}
 		closeMat(&mat)
 	}

@@ -193,6 +193,23 @@ func TestTagsBeforeSound(t *testing.T) {
 	}
 }
 
+// TestAACThatBeginsAmidAFrame: a recording of a station that was cut anywhere was not recognised.
+func TestAACThatBeginsAmidAFrame(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "x.aac")
+	ffmpeg(t, "-f", "lavfi", "-i", toneSource(44100, "mono"), path)
+	cut := read(t, path)[100:]
+	format, ok := preprocess.Sniff(cut[:preprocess.SniffBytes])
+	if !ok || format != preprocess.AAC {
+		t.Fatalf("it is taken for %q", format)
+	}
+	d, err := decodeBytes(t, cut, format, testLimits())
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantTone(t, window(t, d.arena, 1), 0.5, 0.1)
+}
+
 // TestSilentTracks: of a film or a recording whose first track is that of a microphone which
 // was not plugged in, silence was judged, and what is said in the next one not heard. Some such
 // tracks are not at zero, but at another level all the time.

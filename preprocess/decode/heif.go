@@ -38,11 +38,11 @@ func decodeHEIC(data []byte) (gocv.Mat, error) {
 			Message: fmt.Sprintf("HEIC pictures that are narrower than %d pixels are not supported.", minHEIC),
 		}
 	}
-	mat, err := matOf(img, info.Color)
+	mat, err := matOf(img, heicColor(data, info.Color))
 	if err != nil || !info.Alpha {
 		return mat, err
 	}
-	if err := heicOnWhite(mat, heif.AlphaFile(data)); err != nil {
+	if err := heicOnWhite(mat, heif.AlphaFile(data), heif.Premultiplied(data)); err != nil {
 		closeMat(&mat)
 		return gocv.Mat{}, err
 	}
@@ -50,10 +50,14 @@ func decodeHEIC(data []byte) (gocv.Mat, error) {
 }
 
 // readHEIC has the library decode a main picture. It makes something up for what is missing
-// of coded pixels.
+// of coded pixels, and refuses files whose major brand is none of its own, such as mif1, without
+// a look at the others; data is given that of most.
 func readHEIC(data []byte) (image.Image, error) {
 	if err := heif.CheckCoded(data); err != nil {
 		return nil, err
+	}
+	if len(data) >= 12 {
+		copy(data[8:12], "heic")
 	}
 	img, err := heic.Decode(bytes.NewReader(data))
 	if err != nil {
@@ -88,7 +92,7 @@ func mendStart(img image.Image) {
 
 // heicOnWhite puts a decoded picture on white. The library drops transparency,
 // but decodes it from a file that calls it the main picture; nil is none.
-func heicOnWhite(mat gocv.Mat, file []byte) error {
+func heicOnWhite(mat gocv.Mat, file []byte, premultiplied bool) error {
 	if file == nil {
 		return nil
 	}
@@ -100,7 +104,7 @@ func heicOnWhite(mat gocv.Mat, file []byte) error {
 	if err != nil {
 		return fmt.Errorf("reach the pixels: %w", err)
 	}
-	whitenBy(pix, image.Pt(mat.Cols(), mat.Rows()), img)
+	whitenBy(pix, image.Pt(mat.Cols(), mat.Rows()), img, premultiplied)
 	return nil
 }
 
@@ -116,7 +120,7 @@ func decodeAVIF(data []byte) (gocv.Mat, orientation, error) {
 		return gocv.Mat{}, asStored, fmt.Errorf("decode AVIF: %w", err)
 	}
 	pix, n := multiplied(img)
-	if drawn := drawnOn(pix, n, info.Alpha) || info.Alpha && blank(pix) && transparent(data); !drawn {
+	if drawn := drawnOn(pix, n, info.Alpha, heif.Premultiplied(data)) || info.Alpha && blank(pix) && transparent(data); !drawn {
 		return gocv.Mat{}, asStored, errNothingDecoded
 	}
 	mat, err := matOf(seen(img, info.Clean), info.Color)
@@ -171,15 +175,16 @@ func transparent(data []byte) bool {
 
 // drawnOn says whether pixels of n bytes, the last quarter of them alpha, have been
 // decoded: then all are opaque, or at least one is visible if the file has
-// transparency, and no colour is more than its alpha, with which it was multiplied.
-func drawnOn(pix []byte, n int, alpha bool) bool {
+// transparency, and no colour is more than its alpha, with which the library multiplied it.
+// Where the encoder did, it may be: loss comes after that.
+func drawnOn(pix []byte, n int, alpha, premultiplied bool) bool {
 	seen := !alpha
 	for ; len(pix) >= n; pix = pix[n:] {
 		a := pix[n-n/4 : n]
 		if !alpha && a[len(a)-1] != 255 {
 			return false
 		}
-		for c := 0; alpha && c < n-n/4; c += n / 4 {
+		for c := 0; alpha && !premultiplied && c < n-n/4; c += n / 4 {
 			if bytes.Compare(pix[c:c+n/4], a) > 0 {
 				return false
 			}

@@ -22,8 +22,8 @@ func bgrOfPremultiplied(p *image.RGBA, out []byte) {
 }
 
 // whitenBy puts three-channel pixels on white, in place. alpha is grey, and may
-// be of another size.
-func whitenBy(pix []byte, size image.Point, alpha image.Image) {
+// be of another size; the pixels may have been multiplied by it.
+func whitenBy(pix []byte, size image.Point, alpha image.Image, premultiplied bool) {
 	b := alpha.Bounds()
 	if b.Empty() {
 		return
@@ -33,7 +33,11 @@ func whitenBy(pix []byte, size image.Point, alpha image.Image) {
 			at := alpha.At(b.Min.X+x*b.Dx()/size.X, b.Min.Y+y*b.Dy()/size.Y)
 			a := int(color.GrayModel.Convert(at).(color.Gray).Y)
 			for c := range 3 {
-				pix[c] = byte((int(pix[c])*a + 255*(255-a) + 127) / 255)
+				if premultiplied {
+					pix[c] = clamp(int(pix[c]) + 255 - a)
+				} else {
+					pix[c] = byte((int(pix[c])*a + 255*(255-a) + 127) / 255)
+				}
 			}
 			pix = pix[3:]
 		}

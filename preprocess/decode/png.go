@@ -15,6 +15,7 @@ import (
 // decodePNG decodes a PNG file as it is stored. OpenCV forgets the one colour
 // that stands for transparent in a grey or RGB file; Go does not.
 func decodePNG(data []byte) (gocv.Mat, error) {
+	data = ended(data)
 	if !hasColourKey(data) {
 		return readMat(data, gocv.IMReadUnchanged)
 	}
@@ -23,6 +24,19 @@ func decodePNG(data []byte) (gocv.Mat, error) {
 		return gocv.Mat{}, fmt.Errorf("decode PNG: %w", err)
 	}
 	return straightMat(img)
+}
+
+// ended is a file that has its end: browsers show one without, and libpng calls one whose pixels
+// are not all there damaged in any case.
+func ended(data []byte) []byte {
+	end := min(8, len(data))
+	for kind, body := range pngChunks(data) {
+		if kind == "IEND" {
+			return data
+		}
+		end += 12 + len(body)
+	}
+	return append(data[:end:end], "\x00\x00\x00\x00IEND\xaeB`\x82"...)
 }
 
 // hasColourKey says whether a grey or RGB file has a tRNS chunk.

@@ -9,8 +9,8 @@ import (
 	"gocv.io/x/gocv"
 )
 
-// packedTIFF is a page of greys with transparency, which OpenCV drops, or of greys or a
-// palette in 2 or 4 bits, which it does not read. libtiff unpacks these, too: it is told
+// packedTIFF is a page of greys with transparency, which OpenCV drops, of greys or a palette in
+// 2 or 4 bits, which it does not read, or of two colours, which it takes for black and white. libtiff unpacks these, too: it is told
 // that the bytes of a row are greys of 8 bits, and what they are is worked out here.
 type packedTIFF struct {
 	page    tiffPage
@@ -46,7 +46,7 @@ func (p tiffPage) packed() (packedTIFF, bool) {
 		transparent := k.extra == extraMultiplied || k.extra == extraStraight
 		alike := bits == nil || bits[0] == bits[1]
 		return k, transparent && alike && k.light <= 1 && (k.bits == 8 || k.bits == 16) && p.short(284, 1) == 1
-	case k.samples != 1 || k.bits != 2 && k.bits != 4 || k.differs:
+	case k.samples != 1 || k.bits != 2 && k.bits != 4 && (k.bits != 1 || k.light != 3) || k.differs:
 		return k, false
 	}
 	k.palette = p.shorts(320, 3<<k.bits)

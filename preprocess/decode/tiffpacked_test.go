@@ -201,6 +201,22 @@ func TestTIFFFewBits(t *testing.T) {
 	}
 }
 
+// TestTIFFOfTwoColours: of pictures with a palette of two colours, whatever these are, black and white
+// were judged.
+func TestTIFFOfTwoColours(t *testing.T) {
+	t.Parallel()
+	c := drawnColors()
+	for tiles := 1; tiles <= 2; tiles++ {
+		file := packedFile(binary.LittleEndian, fewBits(t, 1, 3, tiles), tiffTag{258, []uint16{1}}, tiffTag{259, []uint16{8}},
+			tiffTag{262, []uint16{3}}, tiffTag{277, []uint16{1}}, tiffTag{320, colourMap(1, false)})
+		_, frames, err := decodeTest(t, file, preprocess.TIFF, preprocess.DefaultLimits())
+		if err != nil {
+			t.Fatalf("%d tiles: %v", tiles, err)
+		}
+		frames[0].expect(t, quadrants{c[0], c[1], c[0], c[1]}, 3)
+	}
+}
+
 // fewBits are the pixels of fourGreys, or of the palette's first four colours.
 func fewBits(t testing.TB, bits, light, tiles int) [][]byte {
 	t.Helper()
@@ -210,7 +226,7 @@ func fewBits(t testing.TB, bits, light, tiles int) [][]byte {
 		for y := range 64 {
 			for x := range 96 / tiles {
 				quarter := (tile*96/tiles+x)/48 + y/32*2
-				level := quarter
+				level := quarter & (1<<bits - 1)
 				if light < 3 {
 					level = quarter * (1<<bits - 1) / 3
 				}
@@ -232,7 +248,8 @@ func fewBits(t testing.TB, bits, light, tiles int) [][]byte {
 // colourMap begins with the drawn colours. Some programs write 8 bits in the place of 16.
 func colourMap(bits int, eightBits bool) []uint16 {
 	values := make([]uint16, 3<<bits)
-	for i, c := range drawnColors() {
+	colors := drawnColors()
+	for i, c := range colors[:min(4, 1<<bits)] {
 		for j, v := range []byte{c.R, c.G, c.B} {
 			if values[j<<bits+i] = uint16(v) * 257; eightBits {
 				values[j<<bits+i] = uint16(v)

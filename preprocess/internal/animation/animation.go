@@ -52,9 +52,9 @@ var (
 	ErrTooLarge = errors.New("animation: too many frames or pixels")
 )
 
-// named replaces a delay of zero, as browsers do.
+// named replaces a delay of no more than 10 ms, as browsers do.
 func named(delay time.Duration) time.Duration {
-	if delay <= 0 {
+	if delay <= 10*time.Millisecond {
 		return 100 * time.Millisecond
 	}
 	return delay

@@ -26,11 +26,13 @@ func AlphaFile(data []byte) []byte {
 // swapAlpha makes the transparency of the main picture the main picture, in the
 // bytes that the boxes of the description refer to.
 func swapAlpha(meta []box) bool {
-	var main, refs, properties []byte
+	var main, entries, refs, properties []byte
 	for _, b := range meta {
 		switch b.kind {
 		case "pitm":
 			main = b.body
+		case "iinf":
+			entries = b.body
 		case "iref":
 			refs = b.body
 		case "iprp":
@@ -48,6 +50,7 @@ func swapAlpha(meta []box) bool {
 	}
 	for item, indices := range items(links) {
 		if auxiliary[item] && slices.ContainsFunc(indices, func(i int) bool { return alphas[i] }) {
+			unhide(entries, item)
 			return putPrimary(main, item)
 		}
 	}
@@ -105,4 +108,23 @@ func putPrimary(b []byte, item uint32) bool {
 		return false
 	}
 	return true
+}
+
+// unhide has an item of an iinf box be shown: decoders take no hidden one for the main picture.
+func unhide(b []byte, item uint32) {
+	head := 6
+	if len(b) > 0 && b[0] > 0 {
+		head = 8
+	}
+	entries, _ := boxes(b[min(head, len(b)):])
+	for _, e := range entries {
+		width := 2
+		if len(e.body) > 0 && e.body[0] > 2 {
+			width = 4
+		}
+		// The version, three bytes of flags, and the number.
+		if e.kind == "infe" && len(e.body) >= 4+width && number(e.body[4:4+width]) == item {
+			e.body[3] &^= 1
+		}
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"iter"
 	"maps"
 )
 
@@ -62,6 +63,7 @@ type file struct {
 	properties []box
 	given      map[uint32][]int // to each item, of the properties, counted from 1
 	made       map[uint32][]uint32
+	multiplied map[uint32][]uint32 // by their transparency
 	lie        map[uint32]location
 	inside     []byte // the description's own data
 }
@@ -98,7 +100,7 @@ func fileOf(meta []box) (f file, ok bool) {
 		case "iprp":
 			f.properties, links, _ = itemProperties(b.body)
 		case "iref":
-			f.made = references(b.body, "dimg")
+			f.made, f.multiplied = references(b.body, "dimg"), references(b.body, "prem")
 		case "iloc":
 			f.lie = locations(b.body)
 		case "idat":
@@ -107,6 +109,30 @@ func fileOf(meta []box) (f file, ok bool) {
 	}
 	f.given = maps.Collect(items(links))
 	return f, ok
+}
+
+// Premultiplied says whether the colours of the main picture were multiplied by its transparency.
+func Premultiplied(data []byte) bool {
+	f, _ := pictures(data)
+	return len(f.multiplied[f.primary]) > 0
+}
+
+// Coding is how the main picture is coded in H.265, or the first of those that it is made of.
+type Coding struct {
+	Config   []byte // its hvcC property; nil: it is not
+	Declared bool   // it has an nclx property
+	Part     bool   // the main picture is made of it, as a camera's is of tiles
+}
+
+// CodedAs finds it.
+func CodedAs(data []byte) Coding {
+	f, _ := pictures(data)
+	for _, item := range f.parts() {
+		if b := f.config(item); b != nil {
+			return Coding{Config: b, Declared: f.declares(item), Part: item != f.primary}
+		}
+	}
+	return Coding{}
 }
 
 // parts are the main picture and all that it is made of, as the tiles of a camera's.
@@ -126,15 +152,41 @@ func (f file) parts() []uint32 {
 // lengthSize is in how many bytes the length of each unit of an item is; 0: it has none, for
 // it is not coded in H.265.
 func (f file) lengthSize(item uint32) int {
-	for _, i := range f.given[item] {
-		if i < 1 || i > len(f.properties) {
-			continue
-		}
-		if p := f.properties[i-1]; p.kind == "hvcC" && len(p.body) > 21 {
-			return 1 + int(p.body[21]&3)
-		}
+	if b := f.config(item); b != nil {
+		return 1 + int(b[21]&3)
 	}
 	return 0
+}
+
+// config is how an item is coded in H.265; nil: it is not.
+func (f file) config(item uint32) []byte {
+	for p := range f.of(item) {
+		if p.kind == "hvcC" && len(p.body) > 21 {
+			return p.body
+		}
+	}
+	return nil
+}
+
+// declares says whether an item says how its colours are coded.
+func (f file) declares(item uint32) bool {
+	for p := range f.of(item) {
+		if p.kind == "colr" && bytes.HasPrefix(p.body, []byte("nclx")) {
+			return true
+		}
+	}
+	return false
+}
+
+// of are the properties of an item.
+func (f file) of(item uint32) iter.Seq[box] {
+	return func(yield func(box) bool) {
+		for _, i := range f.given[item] {
+			if i >= 1 && i <= len(f.properties) && !yield(f.properties[i-1]) {
+				return
+			}
+		}
+	}
 }
 
 // coded is the coded picture of an item, if it has no more than room and lies in the file or

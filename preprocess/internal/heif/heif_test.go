@@ -107,6 +107,34 @@ func TestManyAuxiliaries(t *testing.T) {
 	}
 }
 
+// TestHiddenAlpha: what is to become the main picture is hidden no longer, and nothing else changes.
+func TestHiddenAlpha(t *testing.T) {
+	t.Parallel()
+	version := make([]byte, 4)
+	for name, tc := range map[string]struct{ count, number []byte }{
+		"short numbers": {[]byte{0, 0, 0, 0, 0, 3}, []byte{0}},
+		"long numbers":  {[]byte{1, 0, 0, 0, 0, 0, 0, 3}, []byte{0, 0, 0}},
+	} {
+		file := func(main byte, flags ...byte) []byte {
+			var entries []byte
+			for i, f := range flags {
+				infe := slices.Concat([]byte{2, 0, 0, f}, tc.number, []byte{byte(i + 1), 0, 0}, []byte("hvc1\x00"))
+				if len(tc.number) == 3 {
+					infe[0] = 3
+				}
+				entries = append(entries, in("infe", infe)...)
+			}
+			return in("meta", version, in("pitm", version, []byte{0, main}), in("iinf", tc.count, entries),
+				in("iref", version, in("auxl", []byte{0, 2, 0, 1, 0, 1})),
+				in("iprp", in("ipco", in("auxC", version, []byte("urn:mpeg:hevc:2015:auxid:1\x00"))),
+					in("ipma", version, []byte{0, 0, 0, 1, 0, 2, 1, 1})))
+		}
+		if got := AlphaFile(file(1, 0, 0x81, 1)); !bytes.Equal(got, file(2, 0, 0x80, 1)) {
+			t.Errorf("%s: got %x", name, got)
+		}
+	}
+}
+
 func FuzzRead(f *testing.F) {
 	for _, name := range []string{"orientation5.heic", "orientation7.avif", "bt709-limited.heic"} {
 		f.Add(testdata(f, name))
@@ -119,7 +147,7 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// FuzzAlphaFile holds that only the number of the main picture changes.
+// FuzzAlphaFile holds that only the number of the main picture changes, and a flag.
 func FuzzAlphaFile(f *testing.F) {
 	for _, name := range []string{"alpha.heic", "orientation1.heic", "alpha.avif"} {
 		f.Add(testdata(f, name))
@@ -134,7 +162,7 @@ func FuzzAlphaFile(f *testing.F) {
 				changed++
 			}
 		}
-		if len(file) != len(data) || changed > 4 {
+		if len(file) != len(data) || changed > 5 {
 			t.Fatalf("%d of %d bytes differ", changed, len(data))
 		}
 	})
