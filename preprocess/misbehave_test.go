@@ -90,6 +90,8 @@ func act(mode string, conn *sandbox.Conn, req preprocess.DecodeRequest, files []
 		select {}
 	case "early-sound", "early-other", "early-outside", "early-nothing", "early-many", "early-noise":
 		actEarly(mode, conn, req, files[1])
+	case "says-last-words", "says-cause", "says-leaving", "says-message":
+		speak(mode, conn, req)
 	case "crash":
 		fmt.Fprintln(os.Stderr, "about to crash")
 		_ = syscall.Kill(os.Getpid(), syscall.SIGSEGV)
@@ -141,6 +143,22 @@ func act(mode string, conn *sandbox.Conn, req preprocess.DecodeRequest, files []
 		_ = files[1].Truncate(4096)
 		reply(conn, good)
 	}
+}
+
+// speak says what a terminal would obey.
+func speak(mode string, conn *sandbox.Conn, req preprocess.DecodeRequest) {
+	const words = "a line\r\n\x1b[31m\u009b2J\u202etxt.exe\x00"
+	refusal := preprocess.DecodeReply{ID: req.ID, Cause: words}
+	switch mode {
+	case "says-last-words":
+		_, _ = os.Stderr.WriteString(words)
+		os.Exit(1)
+	case "says-leaving":
+		refusal.Leaving = true
+	case "says-message":
+		refusal.Code, refusal.Message = preprocess.UnsupportedMediaType, "It is \u202efake\u202c."
+	}
+	reply(conn, refusal)
 }
 
 // hoard takes memory until there is none.

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"time"
+	"unicode"
 
 	"deepfaked/internal/sandbox"
 )
@@ -219,13 +221,30 @@ func cause(text string) error {
 	if text == "" {
 		return nil
 	}
-	return errors.New(text[:min(len(text), maxText)])
+	return errors.New(said(text))
+}
+
+// said is text of a child, cut to a bearable length and legible.
+func said(text string) string { return legible(text[:min(len(text), maxText)]) }
+
+// legible is text of a child on one line, with a mark for each character that is not seen: a terminal would
+// obey some of them.
+func legible(text string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsPrint(r):
+			return r
+		case unicode.IsSpace(r):
+			return ' '
+		}
+		return unicode.ReplacementChar
+	}, text)
 }
 
 // printable says whether s is plain text on one line.
 func printable(s string) bool {
 	for _, r := range s {
-		if r < ' ' || r == 0x7f || r == '\uFFFD' {
+		if !unicode.IsPrint(r) || r == unicode.ReplacementChar {
 			return false
 		}
 	}
