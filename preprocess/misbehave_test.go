@@ -32,6 +32,7 @@ func misbehave(mode string) {
 		"once": {"crash", "missing-library"}, "unlucky": {"crash", "look-around"},
 		"relieved": {"look-around", "late"}, "unrelieved": {"look-around", "missing-library"},
 		"awaits-then-crash": {"awaits", "crash"}, "crash-then-awaits": {"crash", "awaits"}, "awaits-then-well": {"awaits", "look-around"},
+		"refuses-then-well": {"refuses", "look-around"},
 	}[mode]; several {
 		mode = lives[0]
 		if _, err := os.Stat(mark); err == nil {
@@ -90,6 +91,8 @@ func act(mode string, conn *sandbox.Conn, req preprocess.DecodeRequest, files []
 		select {}
 	case "early-sound", "early-other", "early-outside", "early-nothing", "early-many", "early-noise":
 		actEarly(mode, conn, req, files[1])
+	case "refuses":
+		reply(conn, preprocess.DecodeReply{ID: req.ID, Code: preprocess.UnsupportedMediaType, Message: "No."})
 	case "says-last-words", "says-cause", "says-leaving", "says-message":
 		speak(mode, conn, req)
 	case "crash":

@@ -21,6 +21,8 @@ type DecodeRequest struct {
 	Size   int64  `json:"size"` // of the media file, bytes
 	Output int64  `json:"output"`
 	Limits Limits `json:"limits"`
+
+	sound bool // the file is known to be, which the child isn't told: one that refuses it is unfit
 }
 
 // DecodeReply comes back from a decoder child. It is checked like any input
@@ -212,6 +214,14 @@ func (r *DecodeReply) fault(format Format) error {
 		return undecodable(format, fmt.Errorf("the child's code is %.40q", r.Code))
 	case r.Cause != "":
 		return undecodable(format, cause(r.Cause))
+	}
+	return nil
+}
+
+// refusal is the error of a child that carries one in its reply to a file that is sound.
+func (r *DecodeReply) refusal(format Format) error {
+	if fault := r.fault(format); fault != nil {
+		return fmt.Errorf("the child refuses a sound file: %w", fault)
 	}
 	return nil
 }

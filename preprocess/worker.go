@@ -102,6 +102,9 @@ func (w *worker) ask(req DecodeRequest, source *os.File, e *ear) (*DecodeReply, 
 			reply, err = w.receive(req.ID)
 		}
 	}
+	if err == nil && req.sound {
+		err = reply.refusal(req.Format)
+	}
 	if err != nil || reply.failed() {
 		return reply, err
 	}
