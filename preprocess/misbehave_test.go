@@ -91,6 +91,10 @@ func act(mode string, conn *sandbox.Conn, req preprocess.DecodeRequest, files []
 		select {}
 	case "early-sound", "early-other", "early-outside", "early-nothing", "early-many", "early-noise":
 		actEarly(mode, conn, req, files[1])
+	case "spins-idle":
+		_ = files[1].Truncate(4096)
+		reply(conn, good)
+		go act("spin", nil, req, nil)
 	case "refuses":
 		reply(conn, preprocess.DecodeReply{ID: req.ID, Code: preprocess.UnsupportedMediaType, Message: "No."})
 	case "says-last-words", "says-cause", "says-leaving", "says-message":
