@@ -11,6 +11,13 @@ const (
 	maxBackoff   = 10 * time.Second
 )
 
+// What a child may use of the processor between two files, as Go's collector does after one, and how often that is
+// looked at. No limit of the kernel's ends one that was taken over before it has had that of its whole life.
+const (
+	idleCPU  = 5 * time.Second
+	idleLook = 2 * time.Second
+)
+
 // keeper keeps one place in the pool filled with a living child.
 type keeper struct {
 	pool    *Pool
@@ -88,6 +95,9 @@ func (k *keeper) offer(w *worker) {
 			k.next = <-relief
 		}
 	}()
+	look := time.NewTicker(idleLook)
+	defer look.Stop()
+	rested, _ := w.CPUTime()
 	for used, due := 0, p.opts.Recycle; ; {
 		if used >= due && relief == nil {
 			relief = k.relieve()
@@ -101,6 +111,13 @@ func (k *keeper) offer(w *worker) {
 			}
 			due = used + p.opts.Recycle
 			continue
+		case <-look.C:
+			if now, err := w.CPUTime(); err == nil && now-rested > idleCPU {
+				p.opts.Logger.Warn("a decoder child works without a file, and is replaced", "pid", w.Pid(), "cpu", (now - rested).String())
+				p.opts.lost(LostIdle)
+				return
+			}
+			continue
 		case <-w.Done():
 			p.opts.Logger.Warn("an idle decoder child died", "error", w.Err())
 			p.opts.lost(LostIdle)
@@ -112,6 +129,7 @@ func (k *keeper) offer(w *worker) {
 			return
 		}
 		used++
+		rested, _ = w.CPUTime()
 	}
 }
 

@@ -32,6 +32,7 @@ func misbehave(mode string) {
 		"once": {"crash", "missing-library"}, "unlucky": {"crash", "look-around"},
 		"relieved": {"look-around", "late"}, "unrelieved": {"look-around", "missing-library"},
 		"awaits-then-crash": {"awaits", "crash"}, "crash-then-awaits": {"crash", "awaits"}, "awaits-then-well": {"awaits", "look-around"},
+		"refuses-then-well": {"refuses", "look-around"},
 	}[mode]; several {
 		mode = lives[0]
 		if _, err := os.Stat(mark); err == nil {
@@ -90,6 +91,14 @@ func act(mode string, conn *sandbox.Conn, req preprocess.DecodeRequest, files []
 		select {}
 	case "early-sound", "early-other", "early-outside", "early-nothing", "early-many", "early-noise":
 		actEarly(mode, conn, req, files[1])
+	case "spins-idle":
+		_ = files[1].Truncate(4096)
+		reply(conn, good)
+		go act("spin", nil, req, nil)
+	case "refuses":
+		reply(conn, preprocess.DecodeReply{ID: req.ID, Code: preprocess.UnsupportedMediaType, Message: "No."})
+	case "says-last-words", "says-cause", "says-leaving", "says-message":
+		speak(mode, conn, req)
 	case "crash":
 		fmt.Fprintln(os.Stderr, "about to crash")
 		_ = syscall.Kill(os.Getpid(), syscall.SIGSEGV)
@@ -152,6 +161,22 @@ func await() {
 		panic(err)
 	}
 	select {}
+}
+
+// speak says what a terminal would obey.
+func speak(mode string, conn *sandbox.Conn, req preprocess.DecodeRequest) {
+	const words = "a line\r\n\x1b[31m\u009b2J\u202etxt.exe\x00"
+	refusal := preprocess.DecodeReply{ID: req.ID, Cause: words}
+	switch mode {
+	case "says-last-words":
+		_, _ = os.Stderr.WriteString(words)
+		os.Exit(1)
+	case "says-leaving":
+		refusal.Leaving = true
+	case "says-message":
+		refusal.Code, refusal.Message = preprocess.UnsupportedMediaType, "It is \u202efake\u202c."
+	}
+	reply(conn, refusal)
 }
 
 // hoard takes memory until there is none.

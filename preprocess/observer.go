@@ -29,7 +29,7 @@ type Loss string
 
 // The ways in which children are lost.
 const (
-	LostIdle     Loss = "idle"     // it died without a file
+	LostIdle     Loss = "idle"     // it died without a file, or worked without one
 	LostTimeout  Loss = "timeout"  // killed: it took too long
 	LostCanceled Loss = "canceled" // killed: nobody wants its answer any more
 	LostCPU      Loss = "cpu"      // its processor time was used up

@@ -79,10 +79,15 @@ const childFiles = 64
 // of a video that it decodes, has beyond that part and a picture of it.
 const clipBytes = 32 << 20
 
+// packedWidth is how many times its width OpenCV is told of a picture at most: rows of grey with alpha of
+// 16 bits in a TIFF file are rows of bytes to it, four times as many. That the picture itself keeps the limit
+// is seen to before.
+const packedWidth = 4
+
 // sandbox is what one child is given. Its processor time bounds its whole life;
 // that of a file is set file by file.
 func (o PoolOptions) sandbox() sandbox.Options {
-	env := append([]string{fmt.Sprintf("OPENCV_IO_MAX_IMAGE_PIXELS=%d", o.Limits.Pixels)}, o.Env...)
+	env := append([]string{fmt.Sprintf("OPENCV_IO_MAX_IMAGE_PIXELS=%d", packedWidth*o.Limits.Pixels)}, o.Env...)
 	return sandbox.Options{
 		Command: o.Command, Env: env, MemoryBytes: o.MemoryBytes,
 		FileBytes:  uint64(max(o.OutputBytes, 2*o.UploadBytes+clipBytes, 0)),

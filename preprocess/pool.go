@@ -92,21 +92,46 @@ func (p *Pool) Inspect(f io.ReaderAt, size int64, declared Kind) error {
 // is too small for the limits. tell hears of windows before Decode returns; it
 // has returned itself when there is an error. It may be nil.
 func (p *Pool) Decode(ctx context.Context, f *os.File, size int64, declared Kind, tell Listener) (*Media, error) {
-	if err := complete(f, size); err != nil {
-		return nil, err
-	}
-	format, err := inspect(f, size, declared, p.opts.Limits)
+	req, err := p.request(f, size, declared)
 	if err != nil {
 		return nil, err
 	}
-	req := DecodeRequest{Format: format, Size: size, Output: p.opts.OutputBytes, Limits: p.opts.Limits}
+	return p.decode(ctx, f, req, declared, tell)
+}
+
+// Try has a file decoded that is known to be sound. A child that refuses it has been taken over by one that was
+// not: it is replaced, and another is tried. The error is that of Decode.
+func (p *Pool) Try(ctx context.Context, f *os.File, size int64) error {
+	req, err := p.request(f, size, "")
+	if err != nil {
+		return err
+	}
+	req.sound = true
+	media, err := p.decode(ctx, f, req, "", nil)
+	if err == nil {
+		media.Close()
+	}
+	return err
+}
+
+// request is what a child is sent with the file, unless that is refused unseen.
+func (p *Pool) request(f *os.File, size int64, declared Kind) (DecodeRequest, error) {
+	if err := complete(f, size); err != nil {
+		return DecodeRequest{}, err
+	}
+	format, err := inspect(f, size, declared, p.opts.Limits)
+	return DecodeRequest{Format: format, Size: size, Output: p.opts.OutputBytes, Limits: p.opts.Limits}, err
+}
+
+// decode has a file decoded by one child, or by a second one if the first is lost.
+func (p *Pool) decode(ctx context.Context, f *os.File, req DecodeRequest, declared Kind, tell Listener) (*Media, error) {
 	media, err := p.attempt(ctx, f, req, declared, tell)
 	if lost, ok := errors.AsType[*lostError](err); ok {
 		media, err = p.attempt(ctx, f, req, declared, tell)
-		err = lost.again(format, err)
+		err = lost.again(req.Format, err)
 	}
 	if fault := (*Error)(nil); errors.As(err, &fault) {
-		if broken := readable(f, size); broken != nil {
+		if broken := readable(f, req.Size); broken != nil {
 			return nil, broken
 		}
 	}

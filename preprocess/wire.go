@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"time"
+	"unicode"
 
 	"deepfaked/internal/sandbox"
 )
@@ -19,6 +21,8 @@ type DecodeRequest struct {
 	Size   int64  `json:"size"` // of the media file, bytes
 	Output int64  `json:"output"`
 	Limits Limits `json:"limits"`
+
+	sound bool // the file is known to be, which the child isn't told: one that refuses it is unfit
 }
 
 // DecodeReply comes back from a decoder child. It is checked like any input
@@ -214,18 +218,43 @@ func (r *DecodeReply) fault(format Format) error {
 	return nil
 }
 
+// refusal is the error of a child that carries one in its reply to a file that is sound.
+func (r *DecodeReply) refusal(format Format) error {
+	if fault := r.fault(format); fault != nil {
+		return fmt.Errorf("the child refuses a sound file: %w", fault)
+	}
+	return nil
+}
+
 // cause is text of the child, cut to a bearable length; nil when it is empty.
 func cause(text string) error {
 	if text == "" {
 		return nil
 	}
-	return errors.New(text[:min(len(text), maxText)])
+	return errors.New(said(text))
+}
+
+// said is text of a child, cut to a bearable length and legible.
+func said(text string) string { return legible(text[:min(len(text), maxText)]) }
+
+// legible is text of a child on one line, with a mark for each character that is not seen: a terminal would
+// obey some of them.
+func legible(text string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsPrint(r):
+			return r
+		case unicode.IsSpace(r):
+			return ' '
+		}
+		return unicode.ReplacementChar
+	}, text)
 }
 
 // printable says whether s is plain text on one line.
 func printable(s string) bool {
 	for _, r := range s {
-		if r < ' ' || r == 0x7f || r == '\uFFFD' {
+		if !unicode.IsPrint(r) || r == unicode.ReplacementChar {
 			return false
 		}
 	}

@@ -39,7 +39,7 @@ func (w *worker) serve(ctx context.Context, req DecodeRequest, source *os.File, 
 	}
 	switch {
 	case err == nil && reply.Leaving && reply.Code == "":
-		return nil, w.lost(req, errors.New("the child gives up: "+reply.Cause[:min(len(reply.Cause), maxText)]))
+		return nil, w.lost(req, errors.New("the child gives up: "+said(reply.Cause)))
 	case err == nil:
 		healthy = spared && !reply.Leaving
 		return reply, nil
@@ -102,6 +102,9 @@ func (w *worker) ask(req DecodeRequest, source *os.File, e *ear) (*DecodeReply, 
 			reply, err = w.receive(req.ID)
 		}
 	}
+	if err == nil && req.sound {
+		err = reply.refusal(req.Format)
+	}
 	if err != nil || reply.failed() {
 		return reply, err
 	}
@@ -140,7 +143,7 @@ func (w *worker) end(err error) error {
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		return errors.New("the child took too long and was killed")
 	}
-	return fmt.Errorf("the child ended: %w: %s (%w)", w.Err(), w.Stderr(), err)
+	return fmt.Errorf("the child ended: %w: %s (%w)", w.Err(), legible(w.Stderr()), err)
 }
 
 // await says whether the child ends in time.

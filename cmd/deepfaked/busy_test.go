@@ -5,7 +5,6 @@ package main
 import (
 	"context"
 	"errors"
-	"io"
 	"os"
 	"testing"
 	"testing/synctest"
@@ -14,21 +13,18 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"deepfaked/inference"
-	"deepfaked/preprocess"
 )
 
 // slots are decoders; a file waits for one that is idle.
 type slots chan struct{}
 
-func (slots) Inspect(io.ReaderAt, int64, preprocess.Kind) error { return nil }
-
-func (s slots) Decode(ctx context.Context, _ *os.File, _ int64, _ preprocess.Kind, _ preprocess.Listener) (*preprocess.Media, error) {
+func (s slots) Try(ctx context.Context, _ *os.File, _ int64) error {
 	select {
 	case s <- struct{}{}:
 		<-s
-		return &preprocess.Media{}, nil
+		return nil
 	case <-ctx.Done():
-		return nil, ctx.Err()
+		return ctx.Err()
 	}
 }
 
@@ -59,16 +55,14 @@ func TestBusyDecodersAreNoFault(t *testing.T) {
 // until the next begins.
 type startless struct{ since time.Time }
 
-func (startless) Inspect(io.ReaderAt, int64, preprocess.Kind) error { return nil }
-
-func (s startless) Decode(ctx context.Context, _ *os.File, _ int64, _ preprocess.Kind, _ preprocess.Listener) (*preprocess.Media, error) {
+func (s startless) Try(ctx context.Context, _ *os.File, _ int64) error {
 	const start, pause = 30 * time.Second, 10 * time.Second
 	until := start - time.Since(s.since)%(start+pause)
 	select {
 	case <-time.After(max(until, 0)):
-		return nil, errors.New("no decoder can be started")
+		return errors.New("no decoder can be started")
 	case <-ctx.Done():
-		return nil, ctx.Err()
+		return ctx.Err()
 	}
 }
 

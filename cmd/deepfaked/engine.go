@@ -45,7 +45,7 @@ const timing = 200 * time.Millisecond
 type engine struct {
 	detector  *inference.Detector
 	scheduler *inference.Scheduler
-	decoder   inference.Decoder
+	decoders  trial
 	cards     []models.Card // of what runs: a variant has a card of its own
 	inUse     models.InUse  // the same models with their cards in full, for people
 	provider  string
@@ -99,7 +99,7 @@ func openEngine(ctx context.Context, cfg config.Config, logger *slog.Logger, tak
 		return nil, err
 	}
 	e.onClose(pool.Close)
-	e.decoder = pool
+	e.decoders = pool
 	e.provider = string(environment.Provider())
 	fusion, err := models.BuiltinFusion()
 	if err != nil {

@@ -14,7 +14,6 @@ import (
 	"deepfaked/inference"
 	"deepfaked/internal/job"
 	"deepfaked/models"
-	"deepfaked/preprocess"
 )
 
 // hanging is a model whose runs do not end until it is closed.
@@ -37,16 +36,14 @@ func hangingScheduler(t *testing.T) (hanging, *inference.Scheduler) {
 }
 
 // empty takes every file for one without anything in it.
-type empty struct{ inference.Decoder }
+type empty struct{}
 
-func (empty) Decode(context.Context, *os.File, int64, preprocess.Kind, preprocess.Listener) (*preprocess.Media, error) {
-	return &preprocess.Media{}, nil
-}
+func (empty) Try(context.Context, *os.File, int64) error { return nil }
 
 // examined is a service that judges with a decoder, and tests itself until ctx ends.
-func examined(ctx context.Context, scheduler *inference.Scheduler, decoder inference.Decoder) *service {
+func examined(ctx context.Context, scheduler *inference.Scheduler, decoders trial) *service {
 	s := &service{logger: slog.New(slog.DiscardHandler), judge: &late{doubts: make(chan struct{}, 1)}, jobs: &job.Runner{}}
-	s.judge.engine.Store(&engine{scheduler: scheduler, decoder: decoder})
+	s.judge.engine.Store(&engine{scheduler: scheduler, decoders: decoders})
 	s.setReady(nil)
 	go s.examine(ctx)
 	return s
@@ -88,7 +85,7 @@ func TestSelfTestThatHangs(t *testing.T) {
 		defer scheduler.Close()
 		defer close(model)
 		s := &service{judge: &late{}}
-		s.judge.engine.Store(&engine{scheduler: scheduler, decoder: empty{}, cards: []models.Card{{Name: "m"}}})
+		s.judge.engine.Store(&engine{scheduler: scheduler, decoders: empty{}, cards: []models.Card{{Name: "m"}}})
 		assert.ErrorContains(t, s.test(t.Context()), "does not come to its end")
 	})
 }

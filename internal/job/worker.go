@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
+	"strings"
 	"time"
 
 	"github.com/riverqueue/river"
@@ -63,10 +64,20 @@ func (w *worker) Work(ctx context.Context, j *river.Job[detection]) (err error) 
 	case !final(err) && j.Attempt < j.MaxAttempts:
 		end = Retried
 		r.deps.Logger.Warn("job is tried again", "request_id", j.Args.RequestID, "detection", j.Args.ID, "attempt", j.Attempt, "error", err)
-		return err
+		return &writable{err}
 	}
 	return r.fail(ctx, j, err)
 }
+
+// writable is an error without zero bytes in its words. River writes them down as JSON, for many jobs at a
+// time, and PostgreSQL takes none there: River would try for ever, and none of those jobs would end.
+type writable struct{ err error }
+
+// Error implements error.
+func (e *writable) Error() string { return strings.ReplaceAll(e.err.Error(), "\x00", "\uFFFD") }
+
+// Unwrap returns the cause.
+func (e *writable) Unwrap() error { return e.err }
 
 // final says that another attempt would end in the same way.
 func final(err error) bool {

@@ -40,7 +40,7 @@ func (c *Child) Done() <-chan struct{} { return c.done }
 func (c *Child) Err() error { return c.err }
 
 // Stderr is the beginning of what the child has written to its standard error
-// since the last ResetStderr.
+// since the last ResetStderr. One that writes megabytes is killed.
 func (c *Child) Stderr() string { return c.stderr.String() }
 
 // ResetStderr forgets what was written.

@@ -1,22 +1,39 @@
 package sandbox
 
-import "sync"
+import (
+	"errors"
+	"sync"
+)
 
 // excerptBytes bounds what is kept of a child's standard error. The beginning
 // is kept: a crash names its reason first, and stacks after it.
 const excerptBytes = 4096
 
-// excerpt is a writer that keeps the first bytes and swallows the rest. It is
-// safe for concurrent use.
+// floodBytes is how much of a child's standard error is read at most: to read on and on would cost this process
+// as much of the processor as the child takes.
+const floodBytes = 16 << 20
+
+// errFlood has no more be read.
+var errFlood = errors.New("sandbox: the child has written too much to its standard error")
+
+// excerpt is a writer that keeps the first bytes and swallows what follows, up to a limit.
+// It is safe for concurrent use.
 type excerpt struct {
+	flooded func() // is called beyond the limit
+
 	mu   sync.Mutex
 	kept []byte
+	read int
 }
 
-// Write never fails.
+// Write fails when too much has come since the last Reset.
 func (e *excerpt) Write(p []byte) (int, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	if e.read += len(p); e.read > floodBytes {
+		e.flooded()
+		return 0, errFlood
+	}
 	e.kept = append(e.kept, p[:min(len(p), excerptBytes-len(e.kept))]...)
 	return len(p), nil
 }
@@ -32,5 +49,5 @@ func (e *excerpt) String() string {
 func (e *excerpt) Reset() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.kept = e.kept[:0]
+	e.kept, e.read = e.kept[:0], 0
 }

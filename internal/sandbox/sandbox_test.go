@@ -69,6 +69,10 @@ func child(mode string) int {
 	case "talk":
 		fmt.Fprint(os.Stderr, strings.Repeat("x", 3*excerptBytes))
 		return 7
+	case "flood":
+		for line := []byte(strings.Repeat("x", 1<<16)); ; { // whatever comes of it
+			_, _ = unix.Write(2, line)
+		}
 	}
 	_, _, _ = conn.Receive() // until the server hangs up
 	return 0
@@ -256,6 +260,17 @@ func TestStandardErrorIsBounded(t *testing.T) {
 	c.ResetStderr()
 	if c.Stderr() != "" {
 		t.Fatal("it is still there")
+	}
+}
+
+// A child that wrote to its standard error without end, as one does that a file has taken over, cost the server as
+// much of the processor as itself.
+func TestFloodsOfStandardErrorEnd(t *testing.T) {
+	t.Parallel()
+	c := started(t, testOptions("flood"))
+	ends(t, c)
+	if got := c.Stderr(); len(got) != excerptBytes {
+		t.Errorf("%d bytes are kept", len(got))
 	}
 }
 

@@ -132,6 +132,7 @@ func (s *Starter) start(opts Options) (*Child, error) {
 	child.cmd.Env = s.environment(opts.Env)
 	child.cmd.ExtraFiles = []*os.File{theirs}
 	child.cmd.Stdin, child.cmd.Stdout, child.cmd.Stderr = s.nothing, s.nothing, &child.stderr
+	child.stderr.flooded = child.Kill
 	child.cmd.SysProcAttr = attributes()
 	child.cmd.WaitDelay = time.Second
 	defer policy.Prompt()() // a child is handed what somebody waits for, and computes for a moment

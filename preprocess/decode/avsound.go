@@ -20,6 +20,10 @@ const soundShortest = soundRate / 2
 // hour of sound grows without being copied.
 const soundPiece = 1 << 18
 
+// maxHeard bounds the samples of all channels of a stream together: what decoding costs at most, whatever the length. Two hours of
+// eight channels at 48 kHz are 2.8 billion.
+const maxHeard = 3_000_000_000
+
 // fullScale is the level of a sample of 16 bits that stands for 1.
 const fullScale = 1 << 15
 
@@ -34,6 +38,7 @@ type sound struct {
 	stored *stored // in place of pieces; may be nil
 	n      int
 	times  soundTimes
+	heard  int64 // samples of all channels that it comes from
 	early  early
 
 	damaged bool // parts of it made no sense, if it was decoded on its own
@@ -67,6 +72,15 @@ func (s *sound) Write(samples []float32) error {
 		samples = samples[n:]
 	}
 	return s.tell()
+}
+
+// hear counts what a decoder gave: so many samples of each channel. The error is a *preprocess.Error once
+// the limit is passed.
+func (s *sound) hear(samples, channels int) error {
+	if s.heard += int64(samples) * int64(channels); s.heard > maxHeard {
+		return tooLarge(fmt.Sprintf("The file has more than %d million samples of sound in all channels together.", maxHeard/1_000_000))
+	}
+	return nil
 }
 
 // quantize rounds samples to 16 bits.

@@ -139,6 +139,37 @@ func TestTooLongMakesSense(t *testing.T) {
 	}
 }
 
+// TestSoundIsBoundedByItsSamples: a FLAC file of 645 kB, of 655,350 Hz and eight channels that do not change, had a
+// decoder for a minute though it keeps every limit of length. Its client was told that the service had failed
+// or that the file could not be decoded safely, and of no limit.
+func TestSoundIsBoundedByItsSamples(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		rate, channels int
+		length         time.Duration
+		fits           bool
+	}{
+		"a night of stereo": {48_000, 2, 3 * time.Hour, true},
+		"a film of 7.1":     {48_000, 8, 2 * time.Hour, true},
+		"constants":         {655_350, 8, 1799 * time.Second, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			const frame = 4096
+			s, err := sound{}, error(nil)
+			for left := tc.rate * int(tc.length/time.Second); left > 0 && err == nil; left -= frame {
+				err = s.hear(min(left, frame), tc.channels)
+			}
+			if tc.fits != (err == nil) {
+				t.Fatal(err)
+			}
+			if fault := (*preprocess.Error)(nil); !tc.fits && (!errors.As(err, &fault) || fault.Code != preprocess.PayloadTooLarge) {
+				t.Error(err)
+			}
+		})
+	}
+}
+
 // window is what an arena holds of window i.
 func window(t *testing.T, a *Arena, i int) []float32 {
 	t.Helper()

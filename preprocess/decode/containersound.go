@@ -163,6 +163,9 @@ func (d *soundDecoder) drain() error {
 func (d *soundDecoder) take() error {
 	f := d.frame
 	shape := soundShape{f.format, f.sample_rate, f.ch_layout.nb_channels}
+	if err := d.s.hear(int(f.nb_samples), int(shape.channels)); err != nil {
+		return err
+	}
 	if d.r == nil || shape != d.like {
 		if err := d.flush(); err != nil {
 			return err

@@ -4,6 +4,7 @@ package decode
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -208,6 +209,29 @@ func TestAACThatBeginsAmidAFrame(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantTone(t, window(t, d.arena, 1), 0.5, 0.1)
+}
+
+// TestSamplesOfFramesAreCounted: what a decoder gives counts, in all channels, whatever the file says of itself.
+func TestSamplesOfFramesAreCounted(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "x.flac")
+	ffmpeg(t, "-f", "lavfi", "-i", "anoisesrc=r=48000:d=1", "-ac", "2", path)
+	file, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = file.Close() }()
+	info, err := file.Stat()
+	if err != nil {
+		t.Fatal(err)
+	}
+	src := Source{File: file, Size: info.Size(), Format: preprocess.FLAC, Limits: preprocess.DefaultLimits()}
+	const samples = 2 * 48_000
+	if _, err := decodeTrack(src, 0, sound{limit: time.Minute, heard: maxHeard - samples}); err != nil {
+		t.Error(err)
+	}
+	_, err = decodeTrack(src, 0, sound{limit: time.Minute, heard: maxHeard - samples + 1})
+	wantCode(t, err, preprocess.PayloadTooLarge, "samples of sound in all channels")
 }
 
 // TestSilentTracks: of a film or a recording whose first track is that of a microphone which

@@ -307,7 +307,7 @@ func TestBombs(t *testing.T) {
 	frame := []byte("\x2c\x00\x00\x00\x00\x01\x00\x01\x00\x00\x02\x02\x44\x01\x00")
 	million := append(append(tiny, bytes.Repeat(frame, 1_000_000)...), 0x3b)
 	_, _, err = decodeTest(t, million, preprocess.GIF, preprocess.DefaultLimits())
-	wantFault(t, err, preprocess.PayloadTooLarge, "too many frames")
+	wantFault(t, err, preprocess.PayloadTooLarge, "at most 50000 frames and 2000 million pixels")
 }
 
 // TestShrinking checks the canonical size, and that what is not shrunk and

@@ -30,7 +30,7 @@ func decodeImage(src Source, out *Arena) (Found, error) {
 		return Found{}, &preprocess.Error{
 			Code: preprocess.PayloadTooLarge,
 			Message: fmt.Sprintf("The animation has too many frames or too many pixels in all of them; "+
-				"at most %d frames are allowed.", animation.MaxFrames),
+				"at most %d frames and %d million pixels are allowed.", animation.MaxFrames, animation.MaxArea/1_000_000),
 		}
 	}
 	if err != nil {

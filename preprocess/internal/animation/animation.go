@@ -43,8 +43,8 @@ const (
 // MaxFrames bounds how many frames an animation may have.
 const MaxFrames = 50_000
 
-// maxArea bounds the pixels of all frames together: what decoding costs at most.
-const maxArea = 4_000_000_000
+// MaxArea bounds the pixels of all frames together: what decoding costs at most.
+const MaxArea = 2_000_000_000
 
 // The reasons why a file cannot be taken apart.
 var (
@@ -85,7 +85,7 @@ func (a *Animation) check() error {
 	for _, f := range a.Frames {
 		area += int64(f.Extent.Dx()) * int64(f.Extent.Dy())
 	}
-	if area > maxArea {
+	if area > MaxArea {
 		return ErrTooLarge
 	}
 	return nil

@@ -250,6 +250,19 @@ func TestDamage(t *testing.T) {
 	}
 }
 
+// TestAreaIsBounded: a GIF of 4000 by 4000 pixels and 249 frames kept the limit, and had a decoder for a minute, after
+// which its client was told that the service had failed, and of no limit.
+func TestAreaIsBounded(t *testing.T) {
+	t.Parallel()
+	frame := Frame{Extent: image.Rect(0, 0, 4000, 4000)}
+	for n, want := range map[int]error{125: nil, 126: ErrTooLarge, 249: ErrTooLarge} {
+		a := Animation{Width: 4000, Height: 4000, Frames: slices.Repeat([]Frame{frame}, n)}
+		if err := a.check(); !errors.Is(err, want) {
+			t.Errorf("%d frames: %v", n, err)
+		}
+	}
+}
+
 // TestSharedChunksAreShort: a palette of megabytes was copied for each of thousands of frames, with a
 // checksum.
 func TestSharedChunksAreShort(t *testing.T) {
