@@ -49,10 +49,9 @@ func TestBatch(t *testing.T) { //nolint:paralleltest // it changes the process
 	assert.Equal(t, strconv.Itoa(unix.SCHED_BATCH), policyOfChild(t))
 
 	// A policy that an operator has chosen for a thread is his.
-	runtime.LockOSThread() // the thread ends with the test
-	require.NoError(t, unix.SchedSetAttr(0, &unix.SchedAttr{Policy: unix.SCHED_IDLE}, 0))
-	require.NoError(t, Batch())
-	a, err := unix.SchedGetAttr(0, 0)
-	require.NoError(t, err)
-	assert.EqualValues(t, unix.SCHED_IDLE, a.Policy)
+	onItsOwnThread(t, func() {
+		assert.NoError(t, unix.SchedSetAttr(0, &unix.SchedAttr{Policy: unix.SCHED_IDLE}, 0))
+		assert.NoError(t, Batch())
+		assert.EqualValues(t, unix.SCHED_IDLE, attributes(t).Policy)
+	})
 }

@@ -28,21 +28,20 @@ func Prompt() (done func()) {
 	return during(unix.SchedAttr{Policy: unix.SCHED_NORMAL})
 }
 
-// during has the thread treated so until done. One whose policy is not Batch's has it from an
-// operator.
+// during has the thread treated so until done, and the goroutine stay on it. One whose policy is
+// not Batch's has it from an operator.
 func during(so unix.SchedAttr) (done func()) {
 	runtime.LockOSThread()
 	was, err := unix.SchedGetAttr(0, 0)
 	if err == nil && was.Policy == unix.SCHED_BATCH && was.Runtime > 0 {
 		so.Nice = was.Nice
-		err = unix.SchedSetAttr(0, &so, 0)
-	} else {
-		was = nil
-	}
-	return func() {
-		if was != nil && err == nil {
-			_ = unix.SchedSetAttr(0, was, 0) // what was allowed once is allowed again
+		if unix.SchedSetAttr(0, &so, 0) == nil {
+			return func() {
+				_ = unix.SchedSetAttr(0, was, 0) // what was allowed once is allowed again
+				runtime.UnlockOSThread()
+			}
 		}
-		runtime.UnlockOSThread()
 	}
+	runtime.UnlockOSThread()
+	return func() {}
 }

@@ -1,11 +1,16 @@
 package policy
 
 import (
+	"errors"
+	"io/fs"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -45,21 +50,47 @@ func TestForTheTimeBeing(t *testing.T) { //nolint:paralleltest // it changes the
 // What an operator has chosen for the process stays as he chose it: he may have given it to
 // processes that have nothing better to do.
 func TestNotForWhatOthersChose(t *testing.T) { //nolint:paralleltest // it changes the process
-	runtime.LockOSThread() // for good: the thread ends with the test
-	require.NoError(t, unix.SchedSetAttr(0, &unix.SchedAttr{Policy: unix.SCHED_IDLE}, 0))
-	for _, begin := range []func() func(){Computing, Prompt} {
-		done := begin()
-		assert.EqualValues(t, unix.SCHED_IDLE, attributes(t).Policy)
-		done()
-		assert.EqualValues(t, unix.SCHED_IDLE, attributes(t).Policy)
+	onItsOwnThread(t, func() {
+		assert.NoError(t, unix.SchedSetAttr(0, &unix.SchedAttr{Policy: unix.SCHED_IDLE}, 0))
+		for _, begin := range []func() func(){Computing, Prompt} {
+			done := begin()
+			assert.EqualValues(t, unix.SCHED_IDLE, attributes(t).Policy)
+			done()
+			assert.EqualValues(t, unix.SCHED_IDLE, attributes(t).Policy)
+		}
+	})
+}
+
+// onItsOwnThread runs fn on a thread that is gone when it returns, with whatever was done to it.
+func onItsOwnThread(t *testing.T, fn func()) {
+	t.Helper()
+	thread := make(chan int)
+	var begin func()
+	begin = func() {
+		runtime.LockOSThread()
+		if unix.Gettid() == os.Getpid() { // the first one never ends: it is held while another is found
+			go begin()
+			id := <-thread
+			runtime.UnlockOSThread()
+			thread <- id
+			return
+		}
+		fn()
+		thread <- unix.Gettid()
 	}
+	go begin()
+	task := filepath.Join("/proc/self/task", strconv.Itoa(<-thread))
+	require.Eventually(t, func() bool {
+		_, err := os.Stat(task)
+		return errors.Is(err, fs.ErrNotExist)
+	}, time.Minute, time.Millisecond)
 }
 
 // attributes of the thread that the test runs on.
 func attributes(t *testing.T) *unix.SchedAttr {
 	t.Helper()
 	a, err := unix.SchedGetAttr(0, 0)
-	require.NoError(t, err)
+	assert.NoError(t, err)
 	return a
 }
 
