@@ -124,6 +124,12 @@ func TestAnOlderSchemaIsLeftToTheClaimant(t *testing.T) {
 	require.ErrorContains(t, err, dir)
 	assert.Equal(t, 1, version(t, old))
 
+	// Where nothing can be written, as a backup often is, no service would help.
+	_, err = openReading(t.Context(), dir, DefaultOptions(), history)
+	require.ErrorContains(t, err, "is of an older version")
+	require.ErrorContains(t, err, "copy the data folder")
+	require.NotContains(t, err.Error(), "stop the service")
+
 	claimed, err := openSQLite(t.Context(), dir, DefaultOptions(), history)
 	require.NoError(t, err)
 	require.NoError(t, claimed.Close())

@@ -85,6 +85,10 @@ func readingDSN(path string, opts Options) string {
 
 // explainReading says what to do about a database that SQLite can't read without writing beside it.
 func explainReading(path string, err error) error {
+	if _, older := errors.AsType[*OlderSchemaError](err); older { // which would send people to a service
+		return fmt.Errorf("the database %s is of an older version, and can't be brought up to date where nothing can be written: "+
+			"copy the data folder, and name the copy with --data", path)
+	}
 	if found, ok := errors.AsType[*sqlite.Error](err); ok && found.Code()&0xff == sqlite3.SQLITE_CANTOPEN {
 		return fmt.Errorf("the database %s was not closed in order, and can't be read where nothing can be written beside it: "+
 			"copy the data folder, and name the copy with --data: %w", path, err)
