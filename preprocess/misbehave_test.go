@@ -117,6 +117,10 @@ func act(mode string, conn *sandbox.Conn, req preprocess.DecodeRequest, files []
 		select {}
 	case "stopped":
 		_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP)
+	case "floods":
+		for {
+			_, _ = os.Stderr.Write(make([]byte, 1<<20))
+		}
 	case "spin":
 		for { //nolint:staticcheck // using the processor is the point
 		}

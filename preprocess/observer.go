@@ -90,6 +90,8 @@ func ended(err error, said string) Loss {
 	}
 	status, _ := exit.Sys().(syscall.WaitStatus)
 	switch {
+	case errors.Is(err, sandbox.ErrFlood):
+		return LostCrash // by no fault of the machine
 	case status.ExitStatus() == sandbox.ExitCPU:
 		return LostCPU
 	case outOfMemory.MatchString(said):

@@ -95,6 +95,7 @@ func TestChildrenThatFailCostOneRequest(t *testing.T) {
 	}{
 		{mode: "crash", cause: "about to crash", loss: preprocess.LostCrash},
 		{mode: "killed-large", cause: "killed", loss: preprocess.LostKilled},
+		{mode: "floods", cause: "written too much", loss: preprocess.LostCrash},
 		{mode: "spin", cause: "too long", loss: preprocess.LostTimeout, tune: func(o *preprocess.PoolOptions) { o.Timeout, o.CPUShare = 500*time.Millisecond, 0.01 }},
 		{mode: "spin", cause: "processor time", loss: preprocess.LostCPU, tune: func(o *preprocess.PoolOptions) { o.CPUSeconds = 1 }},
 		{mode: "hoard", cause: "no memory", loss: preprocess.LostMemory, tune: nil},

@@ -141,6 +141,9 @@ func (c *Child) wait() {
 	if err == nil {
 		err = errors.New("sandbox: the child ended by itself")
 	}
+	if c.stderr.Flooded() {
+		err = fmt.Errorf("%w: %w", ErrFlood, err)
+	}
 	c.err = err
 	close(c.done)
 }

@@ -13,8 +13,8 @@ const excerptBytes = 4096
 // as much of the processor as the child takes.
 const floodBytes = 16 << 20
 
-// errFlood has no more be read.
-var errFlood = errors.New("sandbox: the child has written too much to its standard error")
+// ErrFlood is why a child has ended of which no more was read.
+var ErrFlood = errors.New("sandbox: the child has written too much to its standard error")
 
 // excerpt is a writer that keeps the first bytes and swallows what follows, up to a limit.
 // It is safe for concurrent use.
@@ -32,7 +32,7 @@ func (e *excerpt) Write(p []byte) (int, error) {
 	defer e.mu.Unlock()
 	if e.read += len(p); e.read > floodBytes {
 		e.flooded()
-		return 0, errFlood
+		return 0, ErrFlood
 	}
 	e.kept = append(e.kept, p[:min(len(p), excerptBytes-len(e.kept))]...)
 	return len(p), nil
@@ -43,6 +43,13 @@ func (e *excerpt) String() string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return string(e.kept)
+}
+
+// Flooded says whether more came than is read.
+func (e *excerpt) Flooded() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.read > floodBytes
 }
 
 // Reset forgets what was kept.

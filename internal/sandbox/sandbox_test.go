@@ -272,6 +272,9 @@ func TestFloodsOfStandardErrorEnd(t *testing.T) {
 	if got := c.Stderr(); len(got) != excerptBytes {
 		t.Errorf("%d bytes are kept", len(got))
 	}
+	if err := c.Err(); !errors.Is(err, ErrFlood) { // it was taken for one killed for want of memory
+		t.Errorf("it ended by %v", err)
+	}
 }
 
 func TestReceiveHasADeadline(t *testing.T) {
