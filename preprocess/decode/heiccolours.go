@@ -37,8 +37,8 @@ import (
 )
 
 // heicColor is how the colours are coded that the library hands out. It converts what a picture
-// is made of to what stands for nothing declared: by what the parts declare, or else, of what
-// their coded pictures do, by the range alone.
+// is made of to what stands for nothing declared: by what the parts declare, or else by the range
+// alone of what their coded pictures do. Where these say nothing, the matrix is that of the whole.
 func heicColor(data []byte, declared heif.Color) heif.Color {
 	coded := heif.CodedAs(data)
 	switch {
@@ -46,6 +46,9 @@ func heicColor(data []byte, declared heif.Color) heif.Color {
 		return heif.Color{}
 	case coded.Part:
 		color := streamColor(coded.Config)
+		if !color.Declared {
+			color = declared
+		}
 		color.FullRange = true
 		return color
 	case declared.Declared:

@@ -125,6 +125,7 @@ func unhide(b []byte, item uint32) {
 		// The version, three bytes of flags, and the number.
 		if e.kind == "infe" && len(e.body) >= 4+width && number(e.body[4:4+width]) == item {
 			e.body[3] &^= 1
+			return
 		}
 	}
 }
