@@ -58,7 +58,11 @@ func soundTime(n int) time.Duration {
 // beyond full scale is clipped. The error is a *preprocess.Error once the limit
 // is passed.
 func (s *sound) Write(samples []float32) error {
-	if s.Duration()+soundTime(len(samples)) > s.limit+time.Second { // encoders pad the end
+	most := s.limit + time.Second // encoders pad the end
+	if s.Duration()+soundTime(len(samples)) > most && soundTime(s.n+len(samples)) <= most {
+		s.times.forget() // a single wrong one is enough for that
+	}
+	if s.Duration()+soundTime(len(samples)) > most {
 		return tooLong(s.Duration()+soundTime(len(samples)), s.limit)
 	}
 	for len(samples) > 0 {

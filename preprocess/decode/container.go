@@ -48,7 +48,7 @@ func decodeContainer(src Source, out *Arena) (Found, error) {
 	if err := c.scan(in, src); err != nil {
 		return Found{}, err
 	}
-	if c.onlySound(src.Format) {
+	if c.onlySound(in, src.Format) {
 		c.video = nil
 	}
 	if c.sound.Silent() {
@@ -102,11 +102,11 @@ func (c *container) scan(in *input, src Source) error {
 	return err
 }
 
-// onlySound says whether an orderly file has a track for pictures and none in it, as of a recorder
-// whose camera was off. A file that says how many there should be was cut off. An MP4 file in fragments
+// onlySound says whether an orderly file has one track for pictures and none in it, as of a recorder
+// whose camera was off. Of several, there may be some in those that are passed over. A file that says how many there should be was cut off. An MP4 file in fragments
 // may be, too: it says of no track how much there is.
-func (c *container) onlySound(f preprocess.Format) bool {
-	if c.video == nil || len(c.video.packets) > 0 || c.video.stream.nb_frames > 0 || c.damaged || c.torn || !c.enoughSound() {
+func (c *container) onlySound(in *input, f preprocess.Format) bool {
+	if c.video == nil || in.several(C.AVMEDIA_TYPE_VIDEO) || len(c.video.packets) > 0 || c.video.stream.nb_frames > 0 || c.damaged || c.torn || !c.enoughSound() {
 		return false
 	}
 	name, err := demuxer(f)

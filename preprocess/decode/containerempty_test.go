@@ -41,6 +41,11 @@ func TestTrackWithoutPictures(t *testing.T) {
 			t.Errorf("%s: found %+v, %v", name, d.Found, err)
 		}
 	}
+	// Nor is a film whose other track has pictures: it was told by its sound alone that it is real.
+	two := film("two.mkv", "-map", "0:v", "-map", "0:v", "-map", "1:a", "-filter:v:0", "select=0", "-c:v", "libx264", "-c:a", "aac", "-disposition:v:0", "default", "-disposition:v:1", "0")
+	if d, err := decodeBytes(t, two, preprocess.Matroska, preprocess.DefaultLimits()); err == nil && d.Kind == preprocess.Audio {
+		t.Errorf("of two tracks with pictures: found %+v", d.Found)
+	}
 	// A film that was cut off behind its sound is none of these.
 	late := []string{"-vf", "setpts=PTS+3/TB", "-fps_mode", "passthrough", "-c:v", "libx264", "-bf", "0", "-c:a", "aac", "-movflags"}
 	indexed := film("x.mp4", append(late, "faststart")...)

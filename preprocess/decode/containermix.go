@@ -63,9 +63,9 @@ func measure(m *mixer, f *C.AVFrame) {
 // takeLoudest decodes the sound of a stream once more, its loudest channel alone: the
 // channels have cancelled each other out.
 func (s *sound) takeLoudest(src Source, stream int) error {
-	limit, mix := s.limit, s.mix.Loudest()
+	again := sound{limit: s.limit, mix: s.mix.Loudest(), heard: s.heard}
 	*s = sound{} // half an hour of it is enough at a time
-	loudest, err := decodeTrack(src, stream, sound{limit: limit, mix: mix})
+	loudest, err := decodeTrack(src, stream, again)
 	if err != nil {
 		return err
 	}

@@ -52,7 +52,8 @@ func (c *container) takeTrack(src Source, in *input) error {
 			continue
 		}
 		left--
-		other, err := decodeTrack(src, index, sound{limit: c.sound.limit})
+		other, err := decodeTrack(src, index, sound{limit: c.sound.limit, heard: c.sound.heard})
+		c.sound.heard = max(c.sound.heard, other.heard) // all of the file costs together
 		switch {
 		case errors.Is(err, errDamaged):
 			continue

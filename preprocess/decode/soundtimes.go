@@ -41,6 +41,9 @@ func (t *soundTimes) note(n int, at, limit time.Duration) {
 	}
 }
 
+// forget has all samples follow each other from the first on.
+func (t *soundTimes) forget() { t.marks = t.marks[:min(len(t.marks), 1)] }
+
 // of is when sample n is heard.
 func (t *soundTimes) of(n int) time.Duration {
 	i, found := slices.BinarySearchFunc(t.marks, n, func(m mark, n int) int { return cmp.Compare(m.n, n) })

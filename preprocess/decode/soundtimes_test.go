@@ -27,3 +27,26 @@ func TestSoundTimes(t *testing.T) {
 		t.Errorf("got %v", got)
 	}
 }
+
+// TestOneWrongTimeDoesNotMakeASoundTooLong: a single packet far ahead, within the limit, had all that follows it
+// end beyond the limit, and the file was refused.
+func TestOneWrongTimeDoesNotMakeASoundTooLong(t *testing.T) {
+	t.Parallel()
+	s := sound{limit: time.Minute}
+	for n := range 30 {
+		at := time.Duration(n) * time.Second
+		if n == 10 {
+			at = 50 * time.Second
+		}
+		s.times.note(n*soundRate, at, s.limit)
+		if err := s.Write(make([]float32, soundRate)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := s.Duration(); got != 30*time.Second {
+		t.Errorf("it lasts %v", got)
+	}
+	if err := s.Write(make([]float32, 32*soundRate)); err == nil {
+		t.Error("a sound beyond the limit was taken")
+	}
+}

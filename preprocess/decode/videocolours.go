@@ -32,11 +32,34 @@ struct SwsContext *sws_getCachedContext(struct SwsContext *c, int w, int h, enum
 	return c;
 }
 
-// declareMatrix declares another matrix, of a picture of its own, and returns the one before.
-int declareMatrix(int matrix) {
-	int before = declaredMatrix;
-	declaredMatrix = matrix;
-	return before;
+// fullByFormat says whether a pixel format means full range by itself.
+static int fullByFormat(int f) {
+	return f == AV_PIX_FMT_YUVJ420P || f == AV_PIX_FMT_YUVJ422P || f == AV_PIX_FMT_YUVJ444P || f == AV_PIX_FMT_YUVJ440P ||
+		f == AV_PIX_FMT_YUVJ411P;
+}
+
+// isDeclared says whether a picture is coded as is declared, or says nothing else. Where films were joined,
+// it may not be.
+int isDeclared(const AVFrame *f) {
+	if (f->colorspace != AVCOL_SPC_UNSPECIFIED && f->colorspace != declaredMatrix)
+		return 0;
+	return f->color_range == AVCOL_RANGE_UNSPECIFIED || fullByFormat(f->format) ||
+		(f->color_range == AVCOL_RANGE_JPEG) == declaredFull;
+}
+
+// declareOf declares what a picture says of itself, until declareAgain is told what was before.
+void declareOf(const AVFrame *f, int before[2]) {
+	before[0] = declaredMatrix;
+	before[1] = declaredFull;
+	if (f->colorspace != AVCOL_SPC_UNSPECIFIED)
+		declaredMatrix = f->colorspace;
+	if (f->color_range != AVCOL_RANGE_UNSPECIFIED)
+		declaredFull = f->color_range == AVCOL_RANGE_JPEG;
+}
+
+void declareAgain(const int before[2]) {
+	declaredMatrix = before[0];
+	declaredFull = before[1];
 }
 
 static void declareColours(AVStream *s) {

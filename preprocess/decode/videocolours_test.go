@@ -45,28 +45,38 @@ func TestVideoInItsDeclaredColours(t *testing.T) {
 	}
 }
 
-// TestMatrixChangesMidway: where films of two kinds were joined, the second was converted as the first
+// TestColoursChangeMidway: where films of two kinds were joined, the second was converted as the first
 // declares: a green of 30, 180, 60 came out as 41, 202, 62.
-func TestMatrixChangesMidway(t *testing.T) {
+func TestColoursChangeMidway(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	var film []byte
-	for _, kind := range [][2]string{{"bt601", "smpte170m"}, {"bt709", "bt709"}} {
-		path := filepath.Join(dir, kind[0]+".h264")
-		graph := fmt.Sprintf("color=c=0x1EB43C:s=320x240:r=10:d=2,format=gbrp,scale=out_color_matrix=%s,format=yuv420p", kind[0])
-		ffmpeg(t, "-f", "lavfi", "-i", graph, "-c:v", "libx264", "-preset", "veryfast", "-crf", "12", "-bf", "0", "-colorspace", kind[1], path)
-		film = append(film, read(t, path)...)
-	}
-	raw, path := filepath.Join(dir, "x.h264"), filepath.Join(dir, "x.mkv")
-	if err := os.WriteFile(raw, film, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	ffmpeg(t, "-r", "10", "-i", raw, "-c", "copy", path)
-	d := mustDecode(t, path, preprocess.Matroska)
-	for i, ref := range d.arena.Frames() {
-		if got, want := d.pixels(t, i).at(0.5, 0.5), [3]int{30, 180, 60}; !near(got, want, 4) {
-			t.Errorf("the picture at %v is %v, want %v", ref.At, got, want)
-		}
+	for name, tc := range map[string]struct{ first, second, formatOfFirst, rangeOfFirst string }{
+		"in the middle":      {"2", "2", "yuv420p", "tv"},
+		"behind an opening":  {"0.3", "20", "yuv420p", "tv"},
+		"from full range on": {"2", "2", "yuvj420p", "pc"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			part := func(matrix, declared, of, length, format string) []byte {
+				path := filepath.Join(dir, matrix+".h264")
+				graph := fmt.Sprintf("color=c=0x1EB43C:s=320x240:r=10:d=%s,format=gbrp,scale=out_color_matrix=%s:out_range=%s,format=%s", length, matrix, of, format)
+				ffmpeg(t, "-f", "lavfi", "-i", graph, "-c:v", "libx264", "-preset", "veryfast", "-crf", "12", "-bf", "0",
+					"-colorspace", declared, "-color_range", of, path)
+				return read(t, path)
+			}
+			raw, path := filepath.Join(dir, "x.h264"), filepath.Join(dir, "x.mkv")
+			film := append(part("bt601", "smpte170m", tc.rangeOfFirst, tc.first, tc.formatOfFirst), part("bt709", "bt709", "tv", tc.second, "yuv420p")...)
+			if err := os.WriteFile(raw, film, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			ffmpeg(t, "-r", "10", "-i", raw, "-c", "copy", path)
+			d := mustDecode(t, path, preprocess.Matroska)
+			for i, ref := range d.arena.Frames() {
+				if got, want := d.pixels(t, i).at(0.5, 0.5), [3]int{30, 180, 60}; !near(got, want, 4) {
+					t.Errorf("the picture at %v is %v, want %v", ref.At, got, want)
+				}
+			}
+		})
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 // number: timestamps may lie, the order of the packets can't.
 type packet struct {
 	at     time.Duration // when it is shown, as far as the file says
-	key    bool          // decodes without those before it
+	key    bool          // decoding may start at it
 	hidden bool          // decoded but not shown
 	empty  bool          // holds no picture that is shown, by its own account
 	second bool          // holds the other half of the lines of what begins in the packet before

@@ -186,7 +186,7 @@ func (w *clipWriter) write(p *C.AVPacket) (written bool, err error) {
 	return true, nil
 }
 
-// finish writes the first packet, which is a key frame, as often as it takes
+// finish writes the first packet, a key frame unless that was lost, as often as it takes
 // for the decoder to let go of every picture before.
 func (w *clipWriter) finish() error {
 	if w.first.buf == nil {

@@ -3,6 +3,7 @@ package decode
 import (
 	"bytes"
 	"math/bits"
+	"slices"
 )
 
 // inBand are the parameter sets of settings of H.264 or H.265 as they go before a picture in a packet.
@@ -71,7 +72,7 @@ func takeSets(data []byte, count int) (sets [][]byte, rest []byte) {
 func wholeOnly(unit []byte) bool {
 	r := bitReader{data: bytes.ReplaceAll(unit, []byte{0, 0, 3}, []byte{0, 0}), at: 32}
 	r.golomb()
-	if len(unit) > 1 && unit[1] >= 100 { // profiles with other colours
+	if len(unit) > 1 && (unit[1] >= 100 || slices.Contains([]byte{44, 83, 86}, unit[1])) { // profiles with other colours
 		other := r.golomb() == 3
 		r.golomb()
 		r.golomb()

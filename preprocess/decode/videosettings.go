@@ -24,11 +24,15 @@ import "unsafe"
 // settingsMost is how many bytes the settings of a codec may have that come amid a film.
 const settingsMost = 1 << 16
 
+// settingsAll is how many all that come may have together: each is read, and written before a packet.
+const settingsAll = 16 << 20
+
 // settings follows what an MP4 file says of its codec, which may change where films were joined.
 type settings struct {
 	stream  *C.AVStream
 	sets    []byte // what goes before a picture for others to rest on it; nil as long as the stream's own count
 	foreign bool   // they can't be put there
+	came    int    // the bytes of all that came
 }
 
 // own are the settings that the stream begins with.
@@ -48,7 +52,8 @@ func (s *settings) follow(p *C.AVPacket) (others bool) {
 		return false
 	}
 	var ok bool
-	if n <= settingsMost {
+	s.sets = nil
+	if s.came += int(min(n, settingsMost)); n <= settingsMost && s.came <= settingsAll {
 		s.sets, ok = s.inBand(C.GoBytes(unsafe.Pointer(data), C.int(n)))
 	}
 	s.foreign = !ok

@@ -9,21 +9,22 @@ package decode
 
 int receivePiece(AVCodecContext *, AVFrame *); // in videopieces.go
 
-int declareMatrix(int); // in videocolours.go
+// In videocolours.go.
+int isDeclared(const AVFrame *);
+void declareOf(const AVFrame *, int before[2]);
+void declareAgain(const int before[2]);
 
-static __thread int clipWidth, clipHeight, clipFormat, clipMatrix;
+static __thread int clipWidth, clipHeight, clipFormat;
 static __thread AVFrame *oddFrame;
 static __thread int patched; // whether the decoder has made up a part of the last picture
 
-// keepOdd keeps a picture that is not as the clip's first one is.
+// keepOdd keeps a picture that is not as the clip's first one is, or not in the colours that are declared.
 static int keepOdd(AVFrame *f) {
 	av_frame_free(&oddFrame);
 	if (f->width == clipWidth && f->height == clipHeight) {
-		if (clipFormat == AV_PIX_FMT_NONE) {
+		if (clipFormat == AV_PIX_FMT_NONE)
 			clipFormat = f->format;
-			clipMatrix = f->colorspace;
-		}
-		if (f->format == clipFormat && f->colorspace == clipMatrix)
+		if (f->format == clipFormat && isDeclared(f))
 			return 0;
 	}
 	oddFrame = av_frame_clone(f);
@@ -32,7 +33,7 @@ static int keepOdd(AVFrame *f) {
 
 // avcodec_receive_frame stands in front of libavcodec's: OpenCV 4.6 goes on converting
 // pictures by the size that the first one had, and reads beyond those that are smaller.
-// What is of another size, in another format, or by another matrix, is kept for us to convert. Threads that
+// What is of another size, in another format, or in other colours, is kept for us to convert. Threads that
 // are not reading a clip get the library's answer. What a decoder makes up it tells here alone.
 int avcodec_receive_frame(AVCodecContext *c, AVFrame *f) {
 	int r = receivePiece(c, f);
@@ -62,8 +63,8 @@ static void oddSize(int *w, int *h) {
 static int oddPicture(uint8_t *pix) {
 	AVFrame *f = oddFrame, *to = av_frame_alloc();
 	struct SwsContext *s = NULL;
-	int r = AVERROR(ENOMEM), other = clipFormat != AV_PIX_FMT_NONE && f->colorspace != clipMatrix;
-	int matrix = other ? declareMatrix(f->colorspace) : 0;
+	int r = AVERROR(ENOMEM), before[2];
+	declareOf(f, before);
 	if (to) {
 		to->format = AV_PIX_FMT_BGR24;
 		to->width = f->width;
@@ -77,8 +78,7 @@ static int oddPicture(uint8_t *pix) {
 		for (int y = 0; r >= 0 && y < f->height; y++)
 			memcpy(pix + (size_t)y * f->width * 3, to->data[0] + (size_t)y * to->linesize[0], (size_t)f->width * 3);
 	}
-	if (other)
-		declareMatrix(matrix);
+	declareAgain(before);
 	sws_freeContext(s);
 	av_frame_free(&to);
 	return r;
