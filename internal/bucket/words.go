@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/url"
+	"strconv"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/config"
@@ -56,7 +57,7 @@ func credentials(ctx context.Context, address string, logger words) (aws.Credent
 		return nil, err
 	}
 	query := u.Query()
-	if query.Has("role") || query.Has("anonymous") {
+	if anonymous, _ := strconv.ParseBool(query.Get("anonymous")); anonymous || query.Has("role") {
 		return nil, nil //nolint:nilnil // as it says
 	}
 	cfg, err := config.LoadDefaultConfig(ctx, config.WithLogger(logger),
