@@ -203,7 +203,7 @@ func (g *gate) dispatch(now time.Time) {
 
 // next is whose turn it is of those who may be let in. People go past jobs that have their
 // share, but not past one that only waits for the places of long files to become free:
-// they would take each as it does. Everybody goes past one that waits for fewer to run: a picture need
+// they would take each as it does. Other people go past one that waits for fewer to run: a picture need
 // not wait for a film to end because another film does.
 func (g *gate) next(now time.Time) (next *entry) {
 	for queue := range g.lines {

@@ -32,7 +32,7 @@ func (n Note) Message() string {
 	case OtherPictures:
 		return "The file has several pictures, pages or tracks of pictures, of which one was judged."
 	case Incomplete:
-		return "Part of the file could not be decoded and was not judged."
+		return "Part of the file is missing or damaged: it was left out, or judged as far as it could be decoded."
 	}
 	return ""
 }

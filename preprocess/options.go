@@ -81,7 +81,7 @@ const clipBytes = 32 << 20
 
 // packedWidth is how many times its width OpenCV is told of a picture at most: rows of grey with alpha of
 // 16 bits in a TIFF file are rows of bytes to it, four times as many. That the picture itself keeps the limit
-// is seen to before.
+// is seen to before; where a file says two things of its size, up to so many times as much is decoded before it is refused.
 const packedWidth = 4
 
 // sandbox is what one child is given. Its processor time bounds its whole life;
