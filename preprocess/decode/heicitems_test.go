@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"deepfaked/preprocess"
+	"deepfaked/preprocess/internal/heif"
 )
 
 // item is a picture of a HEIF file.
@@ -189,6 +190,20 @@ func TestHEICColours(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestHEICColoursOfTheWhole: where neither the tiles of a picture nor what is coded in them declare their
+// colours, what is declared of the whole counts, and not what stands for nothing.
+func TestHEICColoursOfTheWhole(t *testing.T) {
+	t.Parallel()
+	c := coding{"bt709", false}
+	tile := item{"hvc1", []byte{0}, []byte{4, 3}, true}
+	file := heifFile("heicmif1", []item{{"grid", []byte{0, 0, 0, 1, 0, 192, 0, 128}, []byte{2, 1}, false}, tile, tile},
+		[][]byte{c.nclx(), size(192), inBox("hvcC", make([]byte, 23)), size(96)}, refers("dimg", 1, 2, 3))
+	want := heif.Color{Declared: true, Matrix: 1, FullRange: true} // the library has converted the range
+	if got := heicColor(file, heif.Color{Declared: true, Matrix: 1}); got != want {
+		t.Errorf("got %+v, want %+v", got, want)
 	}
 }
 
