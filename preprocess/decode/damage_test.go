@@ -351,49 +351,6 @@ func TestShrinking(t *testing.T) {
 	}
 }
 
-func TestNarrowHEICIsRefused(t *testing.T) {
-	t.Parallel()
-	_, _, err := decodeTest(t, testdata(t, "narrow.heic"), preprocess.HEIC, preprocess.DefaultLimits())
-	wantFault(t, err, preprocess.UnsupportedMediaType, "narrower than 128")
-}
-
-// TestHEICBrokenOff: of a copy that was broken off and has its full length, green or black was
-// judged in the place of what is missing.
-func TestHEICBrokenOff(t *testing.T) {
-	t.Parallel()
-	for _, name := range []string{"orientation1.heic", "chroma444.heic", "alpha.heic"} {
-		data := testdata(t, name)
-		coded := bytes.Index(data, []byte("mdat")) + 4
-		length := int(binary.BigEndian.Uint32(data[coded:])) // EXIF data may come behind
-		for _, part := range []int{2, 4, 8} {
-			broken := bytes.Clone(data)
-			clear(broken[coded+4+length-length/part:])
-			if _, _, err := decodeTest(t, broken, preprocess.HEIC, preprocess.DefaultLimits()); err == nil {
-				t.Errorf("%s without its last 1/%d is judged", name, part)
-			}
-		}
-	}
-}
-
-// The HEIC library frees the memory of the picture that it returns, so that the first 24 pixels were the
-// allocator's: garbage that went by the length of the file, and moved the verdict of small pictures.
-func TestHEICHasItsFirstPixels(t *testing.T) {
-	t.Parallel()
-	for _, name := range []string{"orientation1.heic", "grey.heic", "chroma444.heic", "deep.heic", "bt709-limited.heic", "alpha.heic"} {
-		_, frames, err := decodeTest(t, testdata(t, name), preprocess.HEIC, preprocess.DefaultLimits())
-		if err != nil {
-			t.Fatal(err)
-		}
-		f := frames[0]
-		for i := range 3 * 30 { // the pictures are of one colour there
-			if first, far := f.pix[i], f.pix[3*(10*f.Width+40)+i%3]; max(first, far)-min(first, far) > 12 {
-				t.Errorf("%s: pixel %d has %d of colour %d, and one further off has %d", name, i/3, first, i%3, far)
-				break
-			}
-		}
-	}
-}
-
 // TestDamagedEXIFIsIgnored: damaged EXIF data is not held against a picture.
 func TestDamagedEXIFIsIgnored(t *testing.T) {
 	t.Parallel()
