@@ -112,6 +112,17 @@ func TestParkFails(t *testing.T) {
 	if f.Park(strings.Repeat("x", 300)) == nil {
 		t.Error("parked under a name that no file can have")
 	}
+	unread, err := os.Open(os.DevNull)
+	must(t, err)
+	must(t, unread.Close())
+	half := newFile(s)
+	half.small, half.file, half.size = true, unread, 3
+	if half.Park("half") == nil {
+		t.Error("parked what can't be read")
+	}
+	if _, err := os.Stat(filepath.Join(park, "half")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("what was copied of it: %v", err)
+	}
 	must(t, os.RemoveAll(park))
 	if f.Park("x") == nil {
 		t.Error("parked in a folder that is gone")

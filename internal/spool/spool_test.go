@@ -136,10 +136,13 @@ func TestNewRemovesWhatAKilledProcessLeft(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, prefix+"123"), nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
+		if err := os.WriteFile(filepath.Join(dir, "other"), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
 		if _, err := New(Options{Dir: dir}); err != nil {
 			t.Error(err)
 		}
-		if names := list(t, dir); len(names) != 0 {
+		if names := list(t, dir); len(names) != 1 || names[0] != "other" { // it is not the service's to remove
 			t.Errorf("left: %v", names)
 		}
 	}
