@@ -30,6 +30,9 @@ func TestBoxes(t *testing.T) {
 		// Edges that a model makes up cost no memory later on.
 		"over the edges": {[]float32{1, -1e30, -inf, 1e30, inf}, []image.Rectangle{image.Rect(-200, -100, 400, 200)}},
 		"upside down":    {[]float32{1, 30, 30, 10, 10}, nil},
+		// The card says from where on a box is a face, and beyond which overlap one is dropped.
+		"just as sure as the threshold": {[]float32{0, 10, 10, 30, 30}, []image.Rectangle{image.Rect(20, 20, 60, 60)}},
+		"just as much overlap":          {[]float32{2, 0, 0, 7, 10, 1, 3, 0, 10, 10}, []image.Rectangle{image.Rect(0, 0, 14, 20), image.Rect(6, 0, 20, 20)}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
