@@ -132,7 +132,7 @@ func (l *Limiter) ask(key string, limit int) (account.Decision, error) {
 	}
 	d := account.Decision{Allowed: answer[0] == 1, Limit: limit, Reset: time.Duration(answer[2]) * time.Millisecond}
 	if d.Allowed {
-		d.Remaining = max(0, limit-int(answer[1]))
+		d.Remaining = limit - int(answer[1])
 	}
 	return d, nil
 }
