@@ -107,14 +107,8 @@ func openEngine(ctx context.Context, cfg config.Config, logger *slog.Logger, tak
 	}
 	parts := inference.Parts{Decoder: pool, Scheduler: e.scheduler, Cards: e.cards, Fusion: fusion, Provider: e.provider,
 		FixedShapes: environment.Provider() != ort.CPU}
-	opts := inference.DefaultDetectorOptions()
-	e.parallel = places(environment.Provider(), decoders, e.scheduler.Executors())
-	opts.Parallel, opts.Film = e.parallel, placesOfFilm(e.parallel, decoders)
-	opts.Side, opts.Prior = (decoders+1)/2, cfg.Prior // each keeps a decoder busy, and a session or the decoder's further threads
-	if take.watch != nil {
-		opts.Observer = take.watch
-	}
-	opts.Wait, opts.Burst = cfg.Inference.Wait, cfg.Inference.Burst
+	opts := detectorOptions(cfg, environment.Provider(), decoders, e.scheduler.Executors(), take.watch)
+	e.parallel = opts.Parallel
 	if e.detector, err = inference.NewDetector(parts, opts); err != nil {
 		return nil, err
 	}
@@ -125,11 +119,7 @@ func openEngine(ctx context.Context, cfg config.Config, logger *slog.Logger, tak
 // openRuntime loads ONNX Runtime for sessions of that many models, which share a
 // GPU's memory.
 func openRuntime(cfg config.Config, models int, logger *slog.Logger) (*ort.Environment, error) {
-	opts := ort.DefaultOptions()
-	opts.Library, opts.Provider, opts.Logger = cfg.ONNXRuntime, ort.Provider(cfg.Provider), logger
-	opts.Sessions, opts.IntraOpThreads = cfg.Inference.Sessions, cfg.Inference.Threads
-	opts.GPUMemoryLimit = int64(cfg.Inference.GPUMemory) / int64(models)
-	opts.Devices, opts.EngineCache = cfg.Inference.Devices, filepath.Join(cfg.Data, "tensorrt")
+	opts := runtimeOptions(cfg, models, logger)
 	if opts.Provider == ort.TensorRT {
 		if err := os.MkdirAll(opts.EngineCache, 0o700); err != nil {
 			return nil, fmt.Errorf("make the folder of TensorRT's engines: %w", err)
@@ -137,6 +127,27 @@ func openRuntime(cfg config.Config, models int, logger *slog.Logger) (*ort.Envir
 		logger.Info("TensorRT builds an engine for each model that it finds none of, which may take minutes", "engines", opts.EngineCache)
 	}
 	return ort.Open(opts)
+}
+
+func runtimeOptions(cfg config.Config, models int, logger *slog.Logger) ort.Options {
+	opts := ort.DefaultOptions()
+	opts.Library, opts.Provider, opts.Logger = cfg.ONNXRuntime, ort.Provider(cfg.Provider), logger
+	opts.Sessions, opts.IntraOpThreads = cfg.Inference.Sessions, cfg.Inference.Threads
+	opts.GPUMemoryLimit = int64(cfg.Inference.GPUMemory) / int64(models)
+	opts.Devices, opts.EngineCache = cfg.Inference.Devices, filepath.Join(cfg.Data, "tensorrt")
+	return opts
+}
+
+func detectorOptions(cfg config.Config, on ort.Provider, decoders, executors int, watch *metrics.Metrics) inference.DetectorOptions {
+	opts := inference.DefaultDetectorOptions()
+	opts.Parallel = places(on, decoders, executors)
+	opts.Film = placesOfFilm(opts.Parallel, decoders)
+	opts.Side, opts.Prior = (decoders+1)/2, cfg.Prior // each keeps a decoder busy, and a session or the decoder's further threads
+	if watch != nil {
+		opts.Observer = watch
+	}
+	opts.Wait, opts.Burst = cfg.Inference.Wait, cfg.Inference.Burst
+	return opts
 }
 
 // schedule makes the sessions, proves each by its card's self-test, and hands
@@ -277,11 +288,19 @@ func children(cfg config.Config, env *ort.Environment) int {
 
 // openPool starts decoders of what the models are shown.
 func openPool(cfg config.Config, cards []models.Card, decoders int, logger *slog.Logger, watch *metrics.Metrics) (*preprocess.Pool, error) {
-	limits, err := withStretches(cfg.Limits, cards)
+	opts, err := poolOptions(cfg, cards, decoders, logger, watch)
 	if err != nil {
 		return nil, err
 	}
+	return preprocess.NewPool(opts)
+}
+
+func poolOptions(cfg config.Config, cards []models.Card, decoders int, logger *slog.Logger, watch *metrics.Metrics) (preprocess.PoolOptions, error) {
 	opts := preprocess.DefaultPoolOptions()
+	limits, err := withStretches(cfg.Limits, cards)
+	if err != nil {
+		return opts, err
+	}
 	opts.Limits, opts.Children, opts.Command = limits, decoders, []string{sandbox.Self, "decode"}
 	opts.Timeout, opts.MemoryBytes, opts.Logger = cfg.Decoder.Timeout, uint64(max(cfg.Decoder.Memory, 0)), logger
 	opts.Confinement = sandbox.Confinement(cfg.Decoder.Confinement)
@@ -291,5 +310,5 @@ func openPool(cfg config.Config, cards []models.Card, decoders int, logger *slog
 	if watch != nil {
 		opts.Observer = watch
 	}
-	return preprocess.NewPool(opts)
+	return opts, nil
 }
