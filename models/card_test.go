@@ -51,6 +51,7 @@ func TestValidateNamesTheField(t *testing.T) {
 		"dimension zero":       {"input.shape", func(c *Card) { c.Input.Shape[1] = 0 }},
 		"row overflows":        {"input.shape", func(c *Card) { c.Input.Shape = []int64{-1, 1 << 20, 1 << 40, 1 << 20} }},
 		"row overflows int64":  {"input.shape", func(c *Card) { c.Input.Shape = []int64{-1, 1 << 25, 1 << 25, 1 << 25} }},
+		"rows too long":        {"input.shape", func(c *Card) { c.Input.Shape = []int64{-1, 8192, 8192, 3} }},
 		"channels first":       {"input.shape", func(c *Card) { c.Input.Shape = []int64{-1, 3, 7, 7} }},
 		"pictures of numbers":  {"input.shape", func(c *Card) { c.Input.Type = "float32" }},
 		"not square":           {"input.shape", func(c *Card) { c.Input.Shape = []int64{-1, 2, 4, 3} }},

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/fstest"
 )
@@ -94,6 +95,33 @@ func TestLoadRefusesAFolderAsWeights(t *testing.T) {
 	files["model.onnx/inner"] = &fstest.MapFile{}
 	if _, err := Load(files, "."); err == nil {
 		t.Error("a folder passed as the weights")
+	}
+}
+
+// Reading a pipe would wait for who writes to it, and a service with it that starts.
+func TestLoadRefusesPipes(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{CardFile, "model.onnx"} {
+		dir := writeTree(t, folder(t, "first"))
+		path := filepath.Join(dir, name)
+		if err := errors.Join(os.Remove(path), syscall.Mkfifo(path, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Load(os.DirFS(dir), "."); err == nil || !strings.Contains(err.Error(), name+" is not a regular file") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// Weights beyond the bound are refused by their length, before a gigabyte of them is read.
+func TestLoadBoundsTheWeights(t *testing.T) {
+	t.Parallel()
+	dir := writeTree(t, folder(t, "first"))
+	if err := os.Truncate(filepath.Join(dir, "model.onnx"), MaxModelBytes+1); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Load(os.DirFS(dir), "."); err == nil || !strings.Contains(err.Error(), "model.onnx has 1073741825 bytes") {
+		t.Errorf("weights beyond the bound gave %v", err)
 	}
 }
 

@@ -124,6 +124,8 @@ func TestRetryForgetsWhatIsDecided(t *testing.T) {
 	settle(t, l, done)
 	require.ErrorIs(t, l.Fail(t.Context(), done, "Late."), ErrComplete)
 	require.ErrorIs(t, l.Fail(t.Context(), "det_none", "Nobody's."), ErrNotFound)
+	others := func(context.Context, *store.Tx) error { return ErrSuperseded }
+	require.ErrorIs(t, l.Fail(t.Context(), running, "Another has the job.", others), ErrSuperseded)
 	left, err := l.Retry(t.Context())
 	require.NoError(t, err)
 	require.Zero(t, left)
