@@ -197,3 +197,18 @@ func TestUploadsThatTwoDatabasesTake(t *testing.T) {
 		require.ErrorIs(t, f.jobs.moveTo(t.Context(), nil, "OURS"), ErrForeign)
 	})
 }
+
+// While the database can't say whether uploads wait elsewhere now, one that is not here is not
+// taken for lost: its job would fail for good.
+func TestNothingIsLostWhileTheDatabaseIsAway(t *testing.T) {
+	t.Parallel()
+	p, err := openPlace(t.Context(), onSQLite(t))
+	require.NoError(t, err)
+	r, err := p.runner(t.Context(), good, DefaultOptions())
+	require.NoError(t, err)
+	require.ErrorIs(t, r.missing(t.Context(), spool.ErrLost), spool.ErrLost)
+	require.NoError(t, p.close())
+	err = r.missing(t.Context(), spool.ErrLost)
+	require.ErrorIs(t, err, spool.ErrAway)
+	require.NotErrorIs(t, err, spool.ErrLost)
+}
