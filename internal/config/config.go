@@ -52,7 +52,7 @@ type Inference struct {
 
 // Decoder bounds the processes that parse media.
 type Decoder struct {
-	Children    int           `yaml:"children" comment:"films and other files that may take long decoded at the same time, and one process more for the rest; 0: one for each core that sessions use"`
+	Children    int           `yaml:"children" comment:"films and other files that may take long decoded at the same time, and one process more for the rest; 0: one for each core that sessions use, fewer where a limit of memory has no room for them"`
 	Timeout     time.Duration `yaml:"timeout" comment:"wall clock for one file, at least 100ms"`
 	Memory      Size          `yaml:"memory" comment:"address space of a child, at least 1536MiB; with less than 8GiB, AVIF near 64 megapixels is refused, below 6GiB other large pictures, too"`
 	Confinement string        `yaml:"confinement" comment:"auto: by a filter of system calls, and by Landlock where the kernel has it; required: by both; off: by neither"`
