@@ -82,6 +82,9 @@ func (g *gate) enter(ctx context.Context, req Request) (leave func(judged bool),
 	if err := g.admit(ctx, req, v); err != nil {
 		return nil, err
 	}
+	if req.Priority == Background {
+		defer time.AfterFunc(g.opts.BackgroundDelay, g.ripened).Stop()
+	}
 	select {
 	case <-v.turn:
 	case <-ctx.Done():
@@ -199,6 +202,14 @@ func (g *gate) dispatch(now time.Time) {
 			g.lines[i].empty = now
 		}
 	}
+}
+
+// ripened lets in a job that has waited for long enough to take turns. Nothing else may end for minutes
+// that would: places may be free beside films, and a person's film wait for fewer of them.
+func (g *gate) ripened() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.dispatch(time.Now())
 }
 
 // next is whose turn it is of those who may be let in. People go past jobs that have their

@@ -97,6 +97,36 @@ func TestPicturesGoPastAFilmThatWaitsForAnotherToEnd(t *testing.T) {
 	})
 }
 
+// A job behind a person's film that waits for another film to end is let in, where there are places, once it has waited for
+// as long as jobs are to. Nobody looked then, and jobs with films or slow pictures stood still until the film that ran
+// had ended, for minutes.
+func TestAJobGoesPastAFilmThatWaitsOnceItHasWaited(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		v := &visits{gate: newTestGate(8, func(o *DetectorOptions) { o.Side, o.Wait, o.Burst = 1, time.Hour, time.Hour })}
+		const filmTakes, pictureTakes = 60 * time.Second, 700 * time.Millisecond
+		film, picture := uploaded(filmHead), uploaded(pictureHead)
+		v.costs.observe(classOf(Request{File: film}), cost{filmTakes, 1})
+		v.costs.observe(classOf(Request{File: picture}), cost{pictureTakes, 1})
+		send := func(ctx context.Context, req Request, takes, want time.Duration) {
+			v.pass(ctx, req, takes, func(took time.Duration, err error) {
+				if err != nil || took != want {
+					t.Errorf("file of %s: done after %v, %v; want %v", req.Account, took, err, want)
+				}
+			})
+			synctest.Wait()
+		}
+		send(t.Context(), Request{Account: "a", File: film}, filmTakes, filmTakes)
+		<-time.After(filmTakes / 2)
+		send(deadlined(t, 130*time.Second), Request{Account: "b", File: film}, filmTakes, filmTakes*3/2)
+		send(t.Context(), Request{Account: "c", File: picture, Priority: Background}, pictureTakes, v.opts.BackgroundDelay+pictureTakes)
+		v.Wait()
+		if !v.idle() {
+			t.Errorf("in the end %+v", v.lines)
+		}
+	})
+}
+
 // deadlined is a context that ends so late.
 func deadlined(t *testing.T, deadline time.Duration) context.Context {
 	t.Helper()

@@ -11,10 +11,10 @@ type Limits struct {
 	Pixels   int64         `comment:"of one picture or video frame, as declared by the file"`
 	Duration time.Duration `comment:"of sound and video"`
 	Streams  int           `comment:"of sound and video in one container"`
-	Side     int           `comment:"of a canonical frame's longer side, pixels"`
+	Side     int           `comment:"of a canonical frame's longer side, pixels; at least 224"`
 	Frames   int           `comment:"taken from a video or an animation, spread over its length"`
 	Windows  int           `comment:"taken from a sound at most, spread over its length; fewer where it is shorter"`
-	Samples  int           `comment:"in a window, at 16 kHz"`
+	Samples  int           `comment:"in a window, at 16 kHz; at least 1600"`
 	// Stretches are taken from a video at most, spread over its length, each of
 	// StretchFrames consecutive frames whose longer side is at most StretchSide pixels.
 	// None are by default: it is for the models that are loaded to ask for them.

@@ -10,6 +10,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"deepfaked/internal/filename"
+	"deepfaked/internal/help"
 )
 
 // Exit codes.
@@ -52,7 +53,7 @@ func parse(args []string, stdout, stderr io.Writer) (c *cli, code int, done bool
 	c = &cli{}
 	exited := -1
 	parser, err := kong.New(c, kong.Name("deepfaked-bench"), kong.Description(description), kong.Writers(stdout, stderr),
-		filename.Verbatim(), kong.Exit(func(code int) { exited = code }), kong.Help(help), kong.ConfigureHelp(kong.HelpOptions{WrapUpperBound: 100}))
+		filename.Verbatim(), kong.Exit(func(code int) { exited = code }), kong.Help(help.Print), kong.ConfigureHelp(kong.HelpOptions{WrapUpperBound: 100}))
 	if err != nil {
 		_, _ = fmt.Fprintln(stderr, "deepfaked-bench:", err)
 		return nil, exitFailed, true
@@ -61,7 +62,7 @@ func parse(args []string, stdout, stderr io.Writer) (c *cli, code int, done bool
 	switch {
 	case exited >= 0:
 		return nil, exited, true
-	case errors.As(err, &unprintedError{}):
+	case errors.As(err, &help.UnprintedError{}):
 		_, _ = fmt.Fprintln(stderr, "deepfaked-bench:", err)
 		return nil, exitFailed, true
 	case err != nil:
@@ -69,18 +70,4 @@ func parse(args []string, stdout, stderr io.Writer) (c *cli, code int, done bool
 		return nil, exitUsage, true
 	}
 	return c, 0, false
-}
-
-// unprintedError is that help could not be printed, which is no mistake in the command line.
-type unprintedError struct{ error }
-
-// Unwrap returns why.
-func (e unprintedError) Unwrap() error { return e.error }
-
-// help is kong's, with an error of its own.
-func help(options kong.HelpOptions, ctx *kong.Context) error {
-	if err := kong.DefaultHelpPrinter(options, ctx); err != nil {
-		return unprintedError{err}
-	}
-	return nil
 }

@@ -15,6 +15,7 @@ import (
 	"deepfaked/inference"
 	"deepfaked/inference/ort"
 	"deepfaked/internal/config"
+	"deepfaked/internal/footprint"
 	"deepfaked/internal/metrics"
 	"deepfaked/internal/policy"
 	"deepfaked/internal/sandbox"
@@ -93,7 +94,7 @@ func openEngine(ctx context.Context, cfg config.Config, logger *slog.Logger, tak
 		e.cards = append(e.cards, m.Card)
 	}
 	e.inUse = models.NewInUse(loaded)
-	decoders := children(cfg, environment)
+	decoders := children(cfg, environment, footprint.MemoryLimit(), logger)
 	pool, err := openPool(cfg, e.cards, decoders, logger, take.watch)
 	if err != nil {
 		return nil, err
@@ -275,15 +276,31 @@ func places(on ort.Provider, decoders, executors int) int {
 func placesOfFilm(all, decoders int) int { return all / (filmsEach * decoders) }
 
 // children is how many lengthy files, such as films, are decoded at the same time: one for each
-// core that sessions use, of those there are. Where they run on a GPU, all cores are free to decode.
-func children(cfg config.Config, env *ort.Environment) int {
+// core that sessions use, of those there are, as far as a limit of memory has room for them. Where they run on a GPU, all
+// cores are free to decode.
+func children(cfg config.Config, env *ort.Environment, limit int64, logger *slog.Logger) int {
+	cores := ort.Cores()
 	switch {
 	case cfg.Decoder.Children > 0:
 		return cfg.Decoder.Children
 	case env.Provider() == ort.CPU:
-		return min(env.Sessions()*env.Threads(), ort.Cores())
+		cores = min(env.Sessions()*env.Threads(), cores)
 	}
-	return ort.Cores()
+	fit := within(limit, cores)
+	if fit < cores {
+		logger.Info("the limit of memory leaves room for fewer decoders than there are cores", "decoders", fit, "cores", cores, "limit", config.Size(limit).String())
+	}
+	return fit
+}
+
+// decoderBytes is the memory that a decoder takes while it is at work on a picture of 64 megapixels, but for
+// AVIF and HEIC, of which few come at a time.
+const decoderBytes = 180 << 20
+
+// within is how many of so many decoders have their memory, with the one that runs beside them, in three quarters of
+// a limit, which leave one to what judges. Where the kernel finds it used up it ends decoders, or the whole container.
+func within(limit int64, decoders int) int {
+	return int(min(int64(decoders), max(limit/4*3/decoderBytes-1, 1)))
 }
 
 // openPool starts decoders of what the models are shown.

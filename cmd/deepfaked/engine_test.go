@@ -5,6 +5,7 @@ package main
 import (
 	"errors"
 	"log/slog"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -17,6 +18,21 @@ import (
 	"deepfaked/internal/config"
 	"deepfaked/models"
 )
+
+// TestDecodersFitTheLimitOfMemory: a container with many cores and little memory had a decoder for each core, and with
+// large pictures the kernel ended decoders, or all of it.
+func TestDecodersFitTheLimitOfMemory(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		limit       int64
+		cores, want int
+	}{{math.MaxInt64, 64, 64}, {8 << 30, 64, 33}, {8 << 30, 8, 8}, {2 << 30, 16, 7}, {128 << 20, 4, 1}, {0, 1, 1}} {
+		assert.Equal(t, c.want, within(c.limit, c.cores), "%d cores in %d bytes", c.cores, c.limit)
+	}
+	cfg := config.Default()
+	cfg.Decoder.Children = 50
+	assert.Equal(t, 50, children(cfg, nil, 1<<30, slog.New(slog.DiscardHandler)), "what was asked for")
+}
 
 // TestEverySessionIsProven: with several GPUs the self-test ran on the first one alone,
 // and another that computes something else would have judged files all the same.

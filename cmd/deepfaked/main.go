@@ -10,6 +10,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"deepfaked/internal/filename"
+	"deepfaked/internal/help"
 )
 
 // Exit codes.
@@ -67,7 +68,7 @@ func parse(args []string, to streams) (chosen command, code int, done bool) {
 	cli := &cli{}
 	exited := -1
 	parser, err := kong.New(cli, kong.Name("deepfaked"), kong.Description(description), kong.Vars(defaults()), filename.Verbatim(),
-		kong.Writers(to.out, to.err), kong.Exit(func(code int) { exited = code }), kong.Help(help), kong.ConfigureHelp(kong.HelpOptions{Compact: true}))
+		kong.Writers(to.out, to.err), kong.Exit(func(code int) { exited = code }), kong.Help(help.Print), kong.ConfigureHelp(kong.HelpOptions{Compact: true}))
 	if err != nil {
 		_, _ = fmt.Fprintln(to.err, "deepfaked:", err)
 		return nil, exitFailed, true
@@ -79,7 +80,7 @@ func parse(args []string, to streams) (chosen command, code int, done bool) {
 	switch {
 	case exited >= 0:
 		return nil, exited, true
-	case errors.As(err, &unprintedError{}):
+	case errors.As(err, &help.UnprintedError{}):
 		_, _ = fmt.Fprintln(to.err, "deepfaked:", err)
 		return nil, exitFailed, true
 	case err != nil:
@@ -87,20 +88,6 @@ func parse(args []string, to streams) (chosen command, code int, done bool) {
 		return nil, exitUsage, true
 	}
 	return parsed.Selected().Target.Addr().Interface().(command), 0, false
-}
-
-// unprintedError is that help could not be printed, which is no mistake in the command line.
-type unprintedError struct{ error }
-
-// Unwrap returns why.
-func (e unprintedError) Unwrap() error { return e.error }
-
-// help is kong's, with an error of its own.
-func help(options kong.HelpOptions, ctx *kong.Context) error {
-	if err := kong.DefaultHelpPrinter(options, ctx); err != nil {
-		return unprintedError{err}
-	}
-	return nil
 }
 
 // reached is the command whose help explains an error of parsing.

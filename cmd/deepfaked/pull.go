@@ -37,7 +37,8 @@ type modelsPull struct {
 type puller struct {
 	entries []catalogue.Entry
 	fetch   fetch.Options
-	cache   string // folder of downloads and of Python environments
+	cache   string                          // folder of downloads and of Python environments
+	check   func(ctx context.Context) error // says what convert would be missing
 	convert func(ctx context.Context, name, source, out string) error
 	ask     func(question string) (yes bool, err error)
 }
@@ -57,8 +58,9 @@ func (c *modelsPull) run(ctx context.Context, to streams) error {
 	p := puller{entries: all, fetch: fetch.DefaultOptions(), cache: filepath.Join(home, "deepfaked")}
 	p.fetch.Limit = models.MaxModelBytes
 	defer p.fetch.Client.CloseIdleConnections()
+	opts := convert.Options{Scripts: scripts.Files, Cache: p.cache, Python: "python3", Log: to.err}
+	p.check = func(ctx context.Context) error { return convert.Check(ctx, opts) }
 	p.convert = func(ctx context.Context, name, source, out string) error {
-		opts := convert.Options{Scripts: scripts.Files, Cache: p.cache, Python: "python3", Log: to.err}
 		return convert.Run(ctx, name, source, out, opts)
 	}
 	p.ask = func(question string) (bool, error) { return ask(to.err, question) }
@@ -139,7 +141,7 @@ func (p puller) bring(ctx context.Context, cfg config.Config, e catalogue.Entry,
 		return err
 	}
 	defer func() { _ = release() }()
-	if err := prepared(cfg); err != nil {
+	if err := p.prepared(ctx, cfg, e); err != nil {
 		return err
 	}
 	source := filepath.Join(p.cache, "downloads", e.Name)
@@ -153,7 +155,12 @@ func (p puller) bring(ctx context.Context, cfg config.Config, e catalogue.Entry,
 }
 
 // prepared finds out before a download what would be in the way of the model after it.
-func prepared(cfg config.Config) error {
+func (p puller) prepared(ctx context.Context, cfg config.Config, e catalogue.Entry) error {
+	if e.Adapt == nil {
+		if err := p.check(ctx); err != nil {
+			return err
+		}
+	}
 	env, err := openRuntime(cfg, 1, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return err

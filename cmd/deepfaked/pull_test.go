@@ -57,7 +57,7 @@ func newMarket(t *testing.T, handle http.Handler) *market {
 	}
 	m.puller = puller{entries: []catalogue.Entry{entry}, fetch: fetch.DefaultOptions(), cache: t.TempDir(), convert: bought}
 	t.Cleanup(m.fetch.Client.CloseIdleConnections)
-	m.ask = func(string) (bool, error) { return true, nil }
+	m.ask, m.check = func(string) (bool, error) { return true, nil }, func(context.Context) error { return nil }
 	provider := "cpu"
 	m.command = modelsPull{Name: entry.Name}
 	m.command.Data, m.command.Provider = &m.data, &provider
@@ -222,7 +222,6 @@ func TestPullIsRefused(t *testing.T) { //nolint:paralleltest // one ONNX Runtime
 		"no such file":  {func(m *market) { m.entries[0].Files[0].URL += "x" }, []string{"404"}},
 		"no network":    {func(m *market) { m.entries[0].Files[0].URL = "http://127.0.0.1:1/x" }, []string{"127.0.0.1:1 could not be reached", "--mirror DIR", "folder/"}},
 		"not in mirror": {func(m *market) { m.command.Mirror = m.mirror }, []string{"the mirror has no", "folder"}},
-		"no Python":     {func(m *market) { m.convert = noPython(t) }, []string{"python3 was not found", "python3-venv"}},
 		"failed": {func(m *market) {
 			m.convert = func(context.Context, string, string, string) error { return errors.New("It failed.") }
 		}, []string{"It failed."}},
@@ -247,7 +246,7 @@ func TestPullIsRefused(t *testing.T) { //nolint:paralleltest // one ONNX Runtime
 }
 
 // TestPullDownloadsNothingInVain: that ONNX Runtime was missing, or that nobody may write to the
-// models folder, was found out after all downloads and the conversion.
+// models folder, was found out after all downloads and the conversion, and after the downloads that Python was.
 func TestPullDownloadsNothingInVain(t *testing.T) { //nolint:paralleltest // one ONNX Runtime in a process
 	for name, test := range map[string]struct {
 		spoil func(*market)
@@ -257,6 +256,7 @@ func TestPullDownloadsNothingInVain(t *testing.T) { //nolint:paralleltest // one
 		"no folder": {func(m *market) {
 			require.NoError(t, os.Symlink("/nonexistent/models", filepath.Join(m.data, "models")))
 		}, "write to the models folder"},
+		"no Python": {func(m *market) { m.check = noPython(t) }, "python3 was not found"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := newMarket(t, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { t.Errorf("asked for %s", r.URL) }))
@@ -267,13 +267,12 @@ func TestPullDownloadsNothingInVain(t *testing.T) { //nolint:paralleltest // one
 	}
 }
 
-// noPython is the real conversion on a machine without an interpreter.
-func noPython(t *testing.T) func(context.Context, string, string, string) error {
+// noPython is the real check on a machine without an interpreter.
+func noPython(t *testing.T) func(context.Context) error {
 	t.Helper()
 	scripts := os.DirFS(filepath.Dir(write(t, "requirements.txt", nil)))
-	return func(ctx context.Context, name, source, out string) error {
-		opts := convert.Options{Scripts: scripts, Cache: t.TempDir(), Python: "/nonexistent/python3", Log: &bytes.Buffer{}}
-		return convert.Run(ctx, name, source, out, opts)
+	return func(ctx context.Context) error {
+		return convert.Check(ctx, convert.Options{Scripts: scripts, Cache: t.TempDir(), Python: "/nonexistent/python3", Log: &bytes.Buffer{}})
 	}
 }
 
@@ -303,7 +302,7 @@ func TestPullAdapts(t *testing.T) { //nolint:paralleltest // one ONNX Runtime in
 			file := &entry.Files[0]
 			file.SHA256, file.Bytes, file.Mirror = hex.EncodeToString(sum[:]), int64(len(graph)), "folder/published.onnx"
 			m.entries, m.command.Name, m.command.Mirror = []catalogue.Entry{entry}, name, m.mirror
-			m.convert = nil // must not be called
+			m.check, m.convert = nil, nil // must not be called
 			require.NoError(t, os.WriteFile(filepath.Join(m.mirror, "folder", "published.onnx"), graph, 0o600))
 			said, err := m.buy(t)
 			require.NoError(t, err)

@@ -9,7 +9,9 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/credentials/stscreds"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/aws-sdk-go-v2/service/sts"
 	"github.com/aws/smithy-go/logging"
 	"gocloud.dev/blob"
 
@@ -50,17 +52,31 @@ func listen(ctx context.Context, address string, blobs *blob.Bucket, logger *slo
 	return nil
 }
 
-// credentials are found as gocloud.dev finds them; nil where it has others, such as a role's.
+// credentials are found as gocloud.dev finds them, but that what looks for them is heard; nil where
+// requests are anonymous.
 func credentials(ctx context.Context, address string, logger words) (aws.CredentialsProvider, error) {
 	u, err := url.Parse(address)
 	if err != nil {
 		return nil, err
 	}
 	query := u.Query()
-	if anonymous, _ := strconv.ParseBool(query.Get("anonymous")); anonymous || query.Has("role") {
+	says := func(word string) bool { yes, _ := strconv.ParseBool(query.Get(word)); return yes }
+	if says("anonymous") {
 		return nil, nil //nolint:nilnil // as it says
 	}
-	cfg, err := config.LoadDefaultConfig(ctx, config.WithLogger(logger),
-		config.WithRegion(query.Get("region")), config.WithSharedConfigProfile(query.Get("profile")))
-	return cfg.Credentials, err
+	opts := []func(*config.LoadOptions) error{
+		config.WithLogger(logger), config.WithRegion(query.Get("region")), config.WithSharedConfigProfile(query.Get("profile")),
+	}
+	if says("dualstack") {
+		opts = append(opts, config.WithUseDualStackEndpoint(aws.DualStackEndpointStateEnabled))
+	}
+	if says("fips") {
+		opts = append(opts, config.WithUseFIPSEndpoint(aws.FIPSEndpointStateEnabled))
+	}
+	cfg, err := config.LoadDefaultConfig(ctx, opts...)
+	role := query.Get("role")
+	if err != nil || role == "" {
+		return cfg.Credentials, err
+	}
+	return aws.NewCredentialsCache(stscreds.NewAssumeRoleProvider(sts.NewFromConfig(cfg), role)), nil
 }

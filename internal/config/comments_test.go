@@ -1,12 +1,17 @@
 package config
 
 import (
+	"reflect"
+	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"deepfaked/internal/account"
 )
 
 // full is a disk without room.
@@ -41,6 +46,45 @@ func TestWriteSaysWhatEachSettingIsFor(t *testing.T) {
 	_, rest, _ := strings.Cut(out.String(), "\n  pro:")
 	assert.Contains(t, rest, "# how long results and their reports are kept\nretention:\n")
 	assert.Contains(t, rest, "\n# true keeps uploads")
+}
+
+// TestWriteSaysTheLeastOfEachSetting: what a setting must be at least stood in the refusal of a
+// smaller one alone.
+func TestWriteSaysTheLeastOfEachSetting(t *testing.T) {
+	t.Parallel()
+	said := regexp.MustCompile(`must be (?:at least|between) ([^ ,]+)`)
+	seen := 0
+	eachNumber(reflect.TypeFor[Config](), nil, func(f reflect.StructField, index []int) {
+		c := Default()
+		reflect.ValueOf(&c).Elem().FieldByIndex(index).SetInt(-1)
+		err := c.Validate()
+		require.Error(t, err, f.Name)
+		found := said.FindStringSubmatch(err.Error())
+		if found == nil || found[1] == "0" || found[1] == "0s" || found[1] == "1" {
+			return // goes without saying
+		}
+		seen++
+		least := "at least " + strings.TrimSuffix(found[1], "0s")
+		if f.Name == "Burst" {
+			least = "at least wait" // which is what it was told
+		}
+		assert.Contains(t, f.Tag.Get("comment"), least, f.Name)
+	})
+	assert.Equal(t, 13, seen)
+}
+
+// eachNumber calls with every number of the struct t that the file has, and its place.
+func eachNumber(t reflect.Type, at []int, with func(reflect.StructField, []int)) {
+	for f := range t.Fields() {
+		index := append(slices.Clone(at), f.Index...)
+		switch {
+		case key(f) == "-" || f.Type == reflect.TypeFor[account.Plan]():
+		case f.Type.Kind() == reflect.Struct:
+			eachNumber(f.Type, index, with)
+		case f.Type.Kind() == reflect.Int || f.Type.Kind() == reflect.Int64:
+			with(f, index)
+		}
+	}
 }
 
 // TestLoadReadsWhatWriteWrites: also values that look like comments, or like other types.

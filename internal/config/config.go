@@ -32,7 +32,7 @@ type Config struct {
 	Anonymous   Anonymous         `yaml:"unauthenticated" comment:"requests without a valid key"`
 	Retention   Retention         `yaml:"retention" comment:"how long results and their reports are kept"`
 	Log         Log               `yaml:"log" comment:"what is logged, and how"`
-	Deadline    time.Duration     `yaml:"deadline" comment:"longest analysis that a client waits for, from the end of its upload"`
+	Deadline    time.Duration     `yaml:"deadline" comment:"longest analysis that a client waits for, from the end of its upload; at least 1s"`
 	Drain       time.Duration     `yaml:"drain" comment:"how long what still runs may go on when the service is told to stop"`
 	Proxies     []string          `yaml:"trusted_proxies" comment:"addresses or CIDR networks whose X-Forwarded-For is believed"`
 	KeepUploads bool              `yaml:"keep_uploads" comment:"true keeps uploads in the data folder after their analysis"`
@@ -46,27 +46,27 @@ type Inference struct {
 	Precision string        `yaml:"precision" comment:"auto: in 8 bits on a CPU, in half precision or TF32 on a GPU, where they come out right; full, int8, fp16 or tf32"`
 	Devices   []int         `yaml:"devices" comment:"ids of the GPUs; none: the first"`
 	GPUMemory Size          `yaml:"gpu_memory" comment:"of each GPU, for all sessions together; 0: as much as they want"`
-	Wait      time.Duration `yaml:"wait" comment:"longest predicted wait of a file that a client waits for, while there are always others; beyond it the client is told to come back"`
-	Burst     time.Duration `yaml:"burst" comment:"the same, for as long as the line has not stood for longer than wait"`
+	Wait      time.Duration `yaml:"wait" comment:"longest predicted wait of a file that a client waits for, while there are always others, at least 10ms; beyond it the client is told to come back"`
+	Burst     time.Duration `yaml:"burst" comment:"the same, for as long as the line has not stood for longer than wait; at least wait"`
 }
 
 // Decoder bounds the processes that parse media.
 type Decoder struct {
-	Children    int           `yaml:"children" comment:"films and other files that may take long decoded at the same time, and one process more for the rest; 0: one for each core that sessions use"`
-	Timeout     time.Duration `yaml:"timeout" comment:"wall clock for one file"`
-	Memory      Size          `yaml:"memory" comment:"address space of a child; with less, AVIF near 64 megapixels is refused, below 6GiB other large pictures, too"`
+	Children    int           `yaml:"children" comment:"films and other files that may take long decoded at the same time, and one process more for the rest; 0: one for each core that sessions use, fewer where a limit of memory has no room for them"`
+	Timeout     time.Duration `yaml:"timeout" comment:"wall clock for one file, at least 100ms"`
+	Memory      Size          `yaml:"memory" comment:"address space of a child, at least 1536MiB; with less than 8GiB, AVIF near 64 megapixels is refused, below 6GiB other large pictures, too"`
 	Confinement string        `yaml:"confinement" comment:"auto: by a filter of system calls, and by Landlock where the kernel has it; required: by both; off: by neither"`
 }
 
 // Upload bounds what a client sends.
 type Upload struct {
 	Size               Size          `yaml:"size" comment:"of the file"`
-	Form               Size          `yaml:"form" comment:"of everything around it"`
-	IdleTimeout        time.Duration `yaml:"idle_timeout" comment:"longest time without a byte; then the client is cut off"`
+	Form               Size          `yaml:"form" comment:"of everything around it, at least 1KiB"`
+	IdleTimeout        time.Duration `yaml:"idle_timeout" comment:"longest time without a byte, at least 100ms; then the client is cut off"`
 	MinimumRate        Size          `yaml:"minimum_rate" comment:"in a second, over the whole body; 0: any"`
 	Parallel           int           `yaml:"parallel" comment:"received at the same time; further ones are told to come back"`
 	ParallelPerAccount int           `yaml:"parallel_per_account" comment:"of one account, among them"`
-	Spool              Size          `yaml:"spool" comment:"what all uploads that wait or are analysed may hold together; those of jobs leave a quarter of it to others"`
+	Spool              Size          `yaml:"spool" comment:"what all uploads that wait or are analysed may hold together, at least upload.size; those of jobs leave a quarter of it to others"`
 }
 
 // Jobs bounds asynchronous work.
@@ -74,7 +74,7 @@ type Jobs struct {
 	Workers  int           `yaml:"workers" comment:"jobs analysed at the same time, and a quarter as many films; by default four for each core"`
 	Queue    int           `yaml:"queue" comment:"jobs waiting; further ones are told to come back"`
 	Attempts int           `yaml:"attempts" comment:"of one job, before it fails"`
-	Deadline time.Duration `yaml:"deadline" comment:"longest analysis, of one attempt, from when its turn has come"`
+	Deadline time.Duration `yaml:"deadline" comment:"longest analysis, of one attempt, from when its turn has come; at least 1s"`
 }
 
 // Plans are the contract's plans.
@@ -97,8 +97,8 @@ type Anonymous struct {
 
 // Retention says how long results are kept.
 type Retention struct {
-	Results  time.Duration `yaml:"results" comment:"after their completion"`
-	Interval time.Duration `yaml:"interval" comment:"between two searches for what is due"`
+	Results  time.Duration `yaml:"results" comment:"after their completion, at least 1m"`
+	Interval time.Duration `yaml:"interval" comment:"between two searches for what is due, at least 1s"`
 }
 
 // Log chooses what is logged and how.

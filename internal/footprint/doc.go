@@ -1,3 +1,3 @@
-// Package footprint reads what a process and its descendants use of a machine,
-// from Linux's /proc.
+// Package footprint reads what a process and its descendants use of a machine, from Linux's
+// /proc, and what they may use.
 package footprint

@@ -17,7 +17,7 @@ import (
 // Options is what a Limiter is made of.
 type Options struct {
 	Redis   redis.Scripter
-	Prefix  string           // begins the keys: it keeps limiters that share a Redis apart
+	Prefix  string           // begins the keys: it keeps limiters that share a Redis apart; {a part} has all in one slot of a cluster
 	Window  time.Duration    // of counting, as in Local; Redis counts milliseconds
 	Local   *account.Limiter // counts too, and alone while Redis is away
 	Timeout time.Duration    // of one question to Redis, for which a request waits
@@ -28,7 +28,7 @@ type Options struct {
 
 // DefaultOptions fills in all but the dependencies.
 func DefaultOptions() Options {
-	return Options{Prefix: "deepfaked:rate:", Window: time.Minute, Timeout: 250 * time.Millisecond, Pause: time.Second}
+	return Options{Prefix: "deepfaked:{rate}:", Window: time.Minute, Timeout: 250 * time.Millisecond, Pause: time.Second}
 }
 
 // Validate names the first field that makes no sense.
@@ -55,7 +55,8 @@ type Limiter struct {
 
 	mu   sync.Mutex
 	away time.Time // of the last failure; zero: Redis answers
-	back time.Time // when it was back last; zero: it was never away
+	back time.Time // when it was back last, or had forgotten; zero: it always knew all
+	mark int64     // that Redis bears as long as it remembers; 0: not yet seen
 }
 
 // New asks Redis nothing yet: a service starts without it, too. There is nothing
@@ -69,9 +70,15 @@ func New(opts Options) (*Limiter, error) {
 
 // count is account.Limiter's window in Redis: it begins with the first request of
 // a key, and a refused one does not prolong it. It answers whether the request is
-// allowed, how many have been in the window, and the milliseconds that are left
-// of it.
+// allowed, how many have been in the window, the milliseconds that are left
+// of it, and the mark that Redis bears, which is ours where it bore none.
 var count = redis.NewScript(`
+local mark = redis.call('GET', KEYS[2])
+if not mark then
+  mark = ARGV[3]
+  redis.call('SET', KEYS[2], mark)
+end
+mark = tonumber(mark)
 local left = redis.call('PTTL', KEYS[1])
 if left <= 0 then
   redis.call('SET', KEYS[1], 0, 'PX', ARGV[2])
@@ -79,9 +86,12 @@ if left <= 0 then
 end
 local n = tonumber(redis.call('GET', KEYS[1]))
 if n >= tonumber(ARGV[1]) then
-  return {0, n, left}
+  return {0, n, left, mark}
 end
-return {1, redis.call('INCR', KEYS[1]), left}`)
+return {1, redis.call('INCR', KEYS[1]), left, mark}`)
+
+// memory is the key of the mark. No account or address is called so.
+const memory = "memory"
 
 // Allow counts one request for key, of which limit are allowed in a window over
 // all processes. While Redis is away the count is this process's own, and for a window
@@ -104,7 +114,7 @@ func (l *Limiter) Allow(key string, limit int) account.Decision {
 	return shared
 }
 
-// returned says that Redis was away within this window, and may know nothing of what has been let
+// returned says that Redis was away or empty within this window, and may know nothing of what has been let
 // through: then this process lets through no more than it would alone.
 func (l *Limiter) returned() bool {
 	l.mu.Lock()
@@ -123,18 +133,34 @@ func (l *Limiter) Look() {
 func (l *Limiter) ask(key string, limit int) (account.Decision, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), l.opts.Timeout)
 	defer cancel()
-	answer, err := count.Run(ctx, l.opts.Redis, []string{l.opts.Prefix + key}, limit, l.opts.Window.Milliseconds()).Int64Slice()
+	keys, mark := []string{l.opts.Prefix + key, l.opts.Prefix + memory}, time.Now().UnixMicro()
+	answer, err := count.Run(ctx, l.opts.Redis, keys, limit, l.opts.Window.Milliseconds(), mark).Int64Slice()
 	if err != nil {
 		return account.Decision{}, err
 	}
-	if len(answer) != 3 {
+	if len(answer) != 4 {
 		return account.Decision{}, fmt.Errorf("redis answered %v", answer)
 	}
+	l.remember(answer[3])
 	d := account.Decision{Allowed: answer[0] == 1, Limit: limit, Reset: time.Duration(answer[2]) * time.Millisecond}
 	if d.Allowed {
 		d.Remaining = limit - int(answer[1])
 	}
 	return d, nil
+}
+
+// remember notices by its mark that Redis has forgotten all, as one that was restarted between two
+// requests has. That is said once in a window: two of them may answer in turn at one address.
+func (l *Limiter) remember(mark int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.mark != 0 && l.mark != mark {
+		if time.Since(l.back) >= l.opts.Window {
+			l.opts.Logger.Warn("redis has forgotten what was counted: for a while this process lets through no more than it would alone", "for", l.opts.Window.String())
+		}
+		l.back = time.Now()
+	}
+	l.mark = mark
 }
 
 // resting says that Redis failed a moment ago: requests don't wait for it one

@@ -231,6 +231,42 @@ func TestARedisThatForgotGivesNoMinuteTwice(t *testing.T) {
 	assert.Equal(t, 1, l.Allow("all", 3).Remaining, "a window later Redis knows all")
 }
 
+// So had they from one that was restarted, or emptied, between two requests, which nobody noticed.
+func TestARedisThatForgotUnseenGivesNoMinuteTwice(t *testing.T) {
+	t.Parallel()
+	for name, forget := range map[string]func(*testing.T, *server) *server{
+		"restarted": func(t *testing.T, s *server) *server {
+			t.Helper()
+			s.stop()
+			return startRedis(t, s.dir)
+		},
+		"emptied": func(t *testing.T, s *server) *server {
+			t.Helper()
+			require.NoError(t, s.client().FlushAll(t.Context()).Err())
+			return s
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			log := &bytes.Buffer{}
+			s := startRedis(t, t.TempDir())
+			l, other := s.limiter(log, long), s.limiter(nil, long)
+			for range 3 {
+				assert.True(t, l.Allow("all", 3).Allowed)
+			}
+			assert.True(t, other.Allow("other's", 1).Allowed)
+			s = forget(t, s)
+			assert.True(t, s.limiter(nil, long).Allow("new", 1).Allowed, "a process that has begun since marks it")
+			assert.False(t, l.Allow("all", 3).Allowed)
+			assert.False(t, other.Allow("other's", 1).Allowed, "each process notices")
+			assert.Equal(t, 1, strings.Count(log.String(), "redis has forgotten"), log.String())
+			assert.NotContains(t, log.String(), "redis is away")
+			l.back = l.back.Add(-long)
+			assert.True(t, l.Allow("all", 3).Allowed, "a window later Redis knows all")
+		})
+	}
+}
+
 // A service starts without Redis.
 func TestWithoutRedis(t *testing.T) {
 	t.Parallel()

@@ -18,8 +18,8 @@ import (
 const FileName = "deepfaked.db"
 
 // prepare makes the folder (0700) and the database file (0600), shows that
-// both can be written to, and returns the absolute path of the file. SQLite
-// gives its log and its shared memory the permissions of the database file. A file
+// both can be written to, and returns the absolute path of the file, whose permissions are the caller's to see to
+// where it was there. SQLite gives its log and its shared memory the permissions of the database file. A file
 // is not made beside the log of another, which SQLite would throw away.
 func prepare(data string) (string, error) {
 	dir, err := makeFolder(data)
@@ -41,7 +41,7 @@ func prepare(data string) (string, error) {
 	if err != nil {
 		return "", explain(dir, err)
 	}
-	return path, errors.Join(file.Chmod(0o600), file.Close())
+	return path, file.Close()
 }
 
 // bereft says that the database is not at its path although its log is: it was moved, deleted or

@@ -4,9 +4,11 @@ import (
 	"context"
 	"database/sql"
 	"embed"
+	"errors"
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 )
 
 //go:embed migrations
@@ -59,6 +61,58 @@ type OlderSchemaError struct {
 func (e *OlderSchemaError) Error() string {
 	return fmt.Sprintf("its schema is version %d, and this version of deepfaked needs version %d: "+
 		"stop the service that runs on it and start this version's first, which brings it up to date", e.Found, e.Known)
+}
+
+// errForeign says that a database is another program's. It is a sentence for an operator.
+var errForeign = errors.New("it has tables, and none that deepfaked has made: name deepfaked's own database, or an empty one, with --data or --database")
+
+// catalogue is how a database tells of its tables.
+type catalogue struct {
+	tables  string // asks for the names of all where ours would be, but for the database's own
+	columns string // asks for the names of the columns of migrations
+}
+
+// refuseForeign returns errForeign for a database with tables whose history does not begin as ours does: it was put in the
+// place of ours, and would get our tables among its own. It only reads.
+func refuseForeign(ctx context.Context, tx *sql.Tx, c catalogue, history []migration) error {
+	tables, err := names(ctx, tx, c.tables)
+	if err != nil || len(tables) == 0 {
+		return err
+	}
+	columns, err := names(ctx, tx, c.columns)
+	if err != nil {
+		return err
+	}
+	if !slices.Contains(columns, "version") || !slices.Contains(columns, "name") {
+		return errForeign
+	}
+	first, err := names(ctx, tx, `SELECT name FROM migrations ORDER BY version LIMIT 1`)
+	switch {
+	case err != nil:
+		return err
+	case len(first) == 0 && len(tables) == 1: // nothing but the table of what has been migrated
+		return nil
+	case len(first) == 1 && first[0] == history[0].name:
+		return nil
+	}
+	return errForeign
+}
+
+// names are the texts that a query gives.
+func names(ctx context.Context, tx *sql.Tx, query string) (all []string, err error) {
+	rows, err := tx.QueryContext(ctx, query)
+	if err != nil {
+		return nil, fmt.Errorf("look for tables: %w", err)
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var name string
+		if err := rows.Scan(&name); err != nil {
+			return nil, fmt.Errorf("look for tables: %w", err)
+		}
+		all = append(all, name)
+	}
+	return all, rows.Err()
 }
 
 // ownTable holds what has been migrated.

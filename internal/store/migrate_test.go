@@ -1,12 +1,16 @@
 package store
 
 import (
+	"crypto/sha256"
 	"fmt"
+	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"sync"
 	"testing"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -77,6 +81,95 @@ func TestRefuseANewerSchema(t *testing.T) {
 		assert.ErrorContains(t, err, "run the newer deepfaked")
 		assert.ErrorContains(t, err, b.dir)
 	})
+}
+
+// What another program's database in the place of ours holds: no history, one in a form of its own, and one that looks like
+// ours, as long as it or not.
+func foreign(b backend) map[string]string {
+	const like = `CREATE TABLE orders (x INTEGER); CREATE TABLE migrations (version INTEGER PRIMARY KEY, name TEXT NOT NULL); `
+	return map[string]string{
+		"no history":        `CREATE TABLE orders (x INTEGER)`,
+		"another history":   `CREATE TABLE migrations (id INTEGER, migration TEXT)`,
+		"a similar history": like + `INSERT INTO migrations (version, name) VALUES (1, '0001_orders.sql')`,
+		"as long a history": like + fmt.Sprintf(`INSERT INTO migrations (version, name) VALUES (%d, '0001_orders.sql')`, len(b.published())),
+		"an empty history":  like,
+	}
+}
+
+// The tables of the service were made among those of another program, whose file was put at the database's path, or whose
+// schema --database named; the file was switched to WAL, and closed to its group.
+func TestRefuseAForeignDatabase(t *testing.T) {
+	t.Parallel()
+	for name := range foreign(backend{}) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			onBoth(t, func(t *testing.T, b backend) {
+				t.Helper()
+				b.run(t, foreign(b)[name])
+				before := b.fingerprint(t)
+				for _, reading := range []bool{false, true} {
+					b.opts.Reading = reading
+					_, err := Open(t.Context(), b.dir, b.opts)
+					require.ErrorIs(t, err, errForeign)
+					require.ErrorContains(t, err, "open the database")
+				}
+				if b.opts.Database == "" {
+					_, err := openReading(t.Context(), b.dir, b.opts, b.published())
+					require.ErrorIs(t, err, errForeign, "where nothing can be written")
+				}
+				assert.Equal(t, before, b.fingerprint(t))
+			})
+		})
+	}
+}
+
+// A database in which nothing but the table of the history was made is ours to fill.
+func TestTakeAnEmptyDatabase(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, b backend) {
+		t.Helper()
+		b.run(t, ownTable)
+		assert.Equal(t, len(b.published()), version(t, b.open(t)))
+	})
+}
+
+// run runs statements of another program on the database, which it makes where it is a file.
+func (b backend) run(t *testing.T, script string) {
+	t.Helper()
+	if b.opts.Database == "" {
+		path := filepath.Join(b.dir, FileName)
+		db, err := openCompiled("file:" + path)
+		require.NoError(t, err)
+		_, err = db.ExecContext(t.Context(), script)
+		require.NoError(t, err)
+		require.NoError(t, db.Close())
+		require.NoError(t, os.Chmod(path, 0o640))
+		return
+	}
+	conn, err := pgx.Connect(t.Context(), b.opts.Database)
+	require.NoError(t, err)
+	_, err = conn.Exec(t.Context(), script)
+	require.NoError(t, err)
+	require.NoError(t, conn.Close(t.Context()))
+}
+
+// fingerprint is what shows that a database was changed: a file's permissions and bytes, or the tables.
+func (b backend) fingerprint(t *testing.T) string {
+	t.Helper()
+	if b.opts.Database == "" {
+		path := filepath.Join(b.dir, FileName)
+		info, err := os.Stat(path)
+		require.NoError(t, err)
+		text, err := os.ReadFile(path)
+		require.NoError(t, err)
+		return fmt.Sprintf("%v %x", info.Mode(), sha256.Sum256(text))
+	}
+	conn, err := pgx.Connect(t.Context(), b.opts.Database)
+	require.NoError(t, err)
+	defer func() { assert.NoError(t, conn.Close(t.Context())) }()
+	var tables string
+	require.NoError(t, conn.QueryRow(t.Context(), `SELECT string_agg(relname, ' ' ORDER BY relname) FROM pg_class WHERE relnamespace = current_schema()::regnamespace`).Scan(&tables))
+	return tables
 }
 
 // All or nothing: a script that fails half way leaves the schema as it was.

@@ -197,6 +197,9 @@ func migratePostgres(ctx context.Context, db *sql.DB, history []migration) error
 	if _, err := tx.ExecContext(ctx, "SET LOCAL lock_timeout = 0"); err != nil {
 		return fmt.Errorf("lock the schema: %w", err)
 	}
+	if err := refuseForeign(ctx, tx, postgresCatalogue, history); err != nil {
+		return err
+	}
 	// Even IF NOT EXISTS takes the right to create, which a role that only uses the tables need not have.
 	const unlessThere = `DO $$ BEGIN IF to_regclass('migrations') IS NULL THEN ` + ownTable + `; END IF; END $$`
 	if _, err := tx.ExecContext(ctx, unlessThere); err != nil {
@@ -211,9 +214,17 @@ func migratePostgres(ctx context.Context, db *sql.DB, history []migration) error
 // current says whether the schema is the one that history ends with. What can't be read, as
 // where there is none, is not.
 func current(ctx context.Context, db *sql.DB, history []migration) bool {
-	version := 0
-	err := db.QueryRowContext(ctx, `SELECT max(version) FROM migrations`).Scan(&version)
-	return err == nil && version == len(history)
+	version, name := 0, ""
+	err := db.QueryRowContext(ctx, `SELECT version, name FROM migrations ORDER BY version DESC LIMIT 1`).Scan(&version, &name)
+	return err == nil && version == len(history) && name == history[version-1].name
+}
+
+// postgresCatalogue is that of PostgreSQL: of the schema that what is created goes to. Tables of extensions are the database's.
+var postgresCatalogue = catalogue{
+	tables: `SELECT c.relname::text FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+		WHERE n.nspname = current_schema() AND c.relkind IN ('r', 'p', 'v', 'm', 'f')
+		AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'e')`,
+	columns: `SELECT attname::text FROM pg_attribute WHERE attrelid = to_regclass('migrations') AND attnum > 0 AND NOT attisdropped`,
 }
 
 // lockKey is the number of an advisory lock.

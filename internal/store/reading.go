@@ -39,7 +39,8 @@ func openReading(ctx context.Context, data string, opts Options, history []migra
 	if err := readable(path, path+"-wal"); err != nil {
 		return nil, err
 	}
-	reader, err := openCompiled(readingDSN(path, opts))
+	alone := nothingIn(path + "-wal")
+	reader, err := openCompiled(readingDSN(path, opts, alone))
 	if err != nil {
 		return nil, fmt.Errorf("open the database %s: %w", path, err)
 	}
@@ -63,21 +64,24 @@ func readable(files ...string) error {
 	return nil
 }
 
-// checkSchema refuses a schema that is not the one that the history leads to.
+// checkSchema refuses a schema that is not the one that the history leads to. It changes nothing.
 func checkSchema(ctx context.Context, db *sql.DB, history []migration) error {
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = tx.Rollback() }()
+	if err := refuseForeign(ctx, tx, sqliteCatalogue, history); err != nil {
+		return err
+	}
 	return migrate(ctx, tx, history, false)
 }
 
-// readingDSN is the address of the database for the driver. Without anything in its log nobody works
-// on it, and SQLite need not make the memory beside it that it would share with others.
-func readingDSN(path string, opts Options) string {
+// readingDSN is the address of the database for the driver. Where nobody works
+// on it SQLite need not make the memory beside it that it would share with others.
+func readingDSN(path string, opts Options, alone bool) string {
 	query := url.Values{"_pragma": {busyTimeout(opts), "query_only(1)"}, "mode": {"ro"}, "_time_format": {"sqlite"}}
-	if nothingIn(path + "-wal") {
+	if alone {
 		query.Set("immutable", "1")
 	}
 	return (&url.URL{Scheme: "file", Path: path, RawQuery: query.Encode()}).String()

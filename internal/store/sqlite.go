@@ -27,6 +27,12 @@ func openSQLite(ctx context.Context, data string, opts Options, history []migrat
 	if err != nil {
 		return nil, err
 	}
+	if err := look(ctx, path, opts, history); err != nil {
+		return nil, fmt.Errorf("open the database %s: %w", path, err)
+	}
+	if err := os.Chmod(path, 0o600); err != nil {
+		return nil, err
+	}
 	s, err := connect(path, opts)
 	if err != nil {
 		return nil, err
@@ -39,6 +45,29 @@ func openSQLite(ctx context.Context, data string, opts Options, history []migrat
 		return nil, errors.Join(s.explain("open the database "+path, err), s.Close())
 	}
 	return s, nil
+}
+
+// sqliteCatalogue is that of SQLite.
+var sqliteCatalogue = catalogue{
+	tables:  `SELECT name FROM sqlite_schema WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite!_%' ESCAPE '!'`,
+	columns: `SELECT name FROM pragma_table_info('migrations')`,
+}
+
+// look refuses another program's database before anything of it is changed: the first connection of connect switches it to
+// WAL. What else is wrong with it is for that to say.
+func look(ctx context.Context, path string, opts Options, history []migration) error {
+	if nothingIn(path) {
+		return nil
+	}
+	db, err := openCompiled(readingDSN(path, opts, false))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = db.Close() }()
+	if err := checkSchema(ctx, db, history); errors.Is(err, errForeign) {
+		return err
+	}
+	return nil
 }
 
 // explain says what failed, or in a sentence that the disk of SQLite is full.
@@ -98,6 +127,9 @@ func migrateSQLite(ctx context.Context, db *sql.DB, history []migration, opts Op
 		return fmt.Errorf("lock the schema: %w", err)
 	}
 	defer func() { _ = tx.Rollback() }()
+	if err := refuseForeign(ctx, tx, sqliteCatalogue, history); err != nil {
+		return err
+	}
 	if _, err := tx.ExecContext(ctx, ownTable); err != nil {
 		return fmt.Errorf("read the schema's version: %w", err)
 	}

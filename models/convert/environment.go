@@ -14,26 +14,60 @@ import (
 	"time"
 )
 
+// aptitude is a program that ends in a sentence where its interpreter can't make environments for conversions.
+const aptitude = `import sys
+if sys.version_info < (3, 11):
+    sys.exit("it is Python %d.%d" % sys.version_info[:2])
+import venv, ensurepip`
+
+// Check says what Run would be missing on this machine that can be told at once: an interpreter and its venv module, unless
+// an environment is kept. The packages are for Run to install.
+func Check(ctx context.Context, opts Options) error {
+	if err := opts.Validate(); err != nil {
+		return err
+	}
+	_, base, kept, err := opts.find()
+	if err != nil || kept != "" {
+		return err
+	}
+	if err := command(ctx, "", base, "-I", "-c", aptitude); err != nil && ctx.Err() == nil {
+		return fmt.Errorf("%s can't be used to convert (%w): install Python 3.11 or later with its venv module (Debian and Ubuntu: apt-get install python3 python3-venv)", base, err)
+	}
+	return ctx.Err()
+}
+
+// find looks for what there is: the list of packages, the interpreter base to make an environment with, and
+// that of an environment which has the packages already. One of the two may be empty.
+func (o Options) find() (list []byte, base, kept string, err error) {
+	list, err = fs.ReadFile(o.Scripts, requirements)
+	if err != nil {
+		return nil, "", "", fmt.Errorf("this binary was built without the conversion scripts: %w", err)
+	}
+	base, err = exec.LookPath(o.Python)
+	if err != nil {
+		if kept = o.anyKept(list); kept != "" {
+			return list, "", kept, nil
+		}
+		return nil, "", "", fmt.Errorf("%w (%w)", ErrNoPython, err)
+	}
+	kept = interpreter(o.home(list, base))
+	if _, err := os.Stat(kept); err != nil {
+		kept = ""
+	}
+	return list, base, kept, nil
+}
+
 // environment returns the interpreter of the environment that has the pinned
 // packages, which it makes when there is none. An environment gets its name when
 // it is whole: one whose making was interrupted is never used.
 func (o Options) environment(ctx context.Context) (python string, err error) {
-	list, err := fs.ReadFile(o.Scripts, requirements)
+	list, base, kept, err := o.find()
 	if err != nil {
-		return "", fmt.Errorf("this binary was built without the conversion scripts: %w", err)
-	}
-	base, err := exec.LookPath(o.Python)
-	if err != nil {
-		if python := o.anyKept(list); python != "" {
-			return python, nil
-		}
-		return "", fmt.Errorf("%w (%w)", ErrNoPython, err)
+		return "", err
 	}
 	o.sweep()
-	home := o.home(list, base)
-	python = interpreter(home)
-	if _, err := os.Stat(python); err == nil {
-		return python, nil
+	if kept != "" {
+		return kept, nil
 	}
 	if err := os.MkdirAll(o.Cache, 0o750); err != nil {
 		return "", fmt.Errorf("make the cache folder: %w", err)
@@ -46,7 +80,8 @@ func (o Options) environment(ctx context.Context) (python string, err error) {
 	if err := o.install(ctx, base, work, list); err != nil {
 		return "", err
 	}
-	return python, keep(work, home)
+	home := o.home(list, base)
+	return interpreter(home), keep(work, home)
 }
 
 // making begins the name of a folder in which an environment is made.

@@ -2,6 +2,7 @@ package convert
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -50,6 +51,49 @@ func TestEnvironmentIsMadeAgain(t *testing.T) {
 			t.Error(err)
 		}
 		point(t, python, "/nonexistent/python3")
+	}
+}
+
+// TestCheck: that there was no Python, one that is too old, or none with its venv module, was told once all had been
+// downloaded. A kept environment is enough.
+func TestCheck(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ script, want string }{
+		"sound":   {"exit 0", ""},
+		"old":     {"echo it is Python 3.9 >&2; exit 1", "(it is Python 3.9): install Python 3.11 or later"},
+		"no venv": {"echo \"No module named 'ensurepip'\" >&2; exit 1", "python3-venv"},
+	} {
+		opts, _ := simple(t, c.script+"\n")
+		if err := Check(t.Context(), opts); c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%s: %v, want %q", name, err, c.want)
+		}
+		if _, err := os.Stat(opts.Cache); err == nil {
+			t.Errorf("%s: something was made", name)
+		}
+	}
+	opts, dir := simple(t, atOnce)
+	if _, err := opts.environment(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, python := range []string{filepath.Join(dir, "python3"), "/nonexistent/python3"} {
+		opts.Python = python
+		if err := Check(t.Context(), opts); err != nil {
+			t.Errorf("%s beside a kept environment: %v", python, err)
+		}
+	}
+	opts.Cache = t.TempDir()
+	if err := Check(t.Context(), opts); !errors.Is(err, ErrNoPython) {
+		t.Errorf("%v, want ErrNoPython", err)
+	}
+}
+
+// TestCheckOfARealPython: what it is asked is Python.
+func TestCheckOfARealPython(t *testing.T) {
+	t.Parallel()
+	opts := options(t)
+	opts.Cache = t.TempDir()
+	if err := Check(t.Context(), opts); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -167,9 +167,14 @@ const hiddenRoom = 3
 
 // afford moves the targets of each group that starts at the same packet closer
 // to it, until what is decoded is within the group's share of the budget. All
-// stay on packets that are shown; a group that has none in reach is left out.
+// stay on packets that are shown and that no other target has, as one of the next group may that is within reach;
+// a group that has none in reach is left out.
 func afford(packets []packet, targets []target, budget int) []target {
 	kept, room := make([]target, 0, len(targets)), hiddenRoom*budget
+	taken := make(map[int]bool, len(targets))
+	for _, t := range targets {
+		taken[t.packet] = true
+	}
 	for start := 0; start < len(targets); {
 		end, last := start, 0
 		for ; end < len(targets) && targets[end].from == targets[start].from; end++ {
@@ -182,7 +187,10 @@ func afford(packets []packet, targets []target, budget int) []target {
 			kept = append(kept, group...)
 			continue
 		}
-		shown := reach(packets[:last+1], from, len(group), share, room)
+		for _, t := range group {
+			delete(taken, t.packet)
+		}
+		shown := slices.DeleteFunc(reach(packets[:last+1], from, len(group), share, room), func(p int) bool { return taken[p] })
 		if len(shown) == 0 {
 			continue
 		}
@@ -190,7 +198,7 @@ func afford(packets []packet, targets []target, budget int) []target {
 		n := min(len(group), len(shown))
 		for i := range n {
 			p := shown[(2*i+1)*len(shown)/(2*n)]
-			group[i] = target{packet: p, from: from, at: packets[p].at}
+			group[i], taken[p] = target{packet: p, from: from, at: packets[p].at}, true
 		}
 		slices.SortFunc(group[:n], func(a, b target) int { return cmp.Compare(a.at, b.at) })
 		kept = append(kept, group[:n]...)

@@ -151,6 +151,9 @@ func FuzzPlan(f *testing.F) {
 	f.Add([]byte{1, 40, 0, 0, 40, 0, 2, 40, 0}, 16, 100)
 	f.Add(bytes.Repeat([]byte{3, 250, 0, 2, 40, 1, 0, 9, 2}, 90), 4, 11)
 	f.Add(bytes.Repeat([]byte{2, 40, 0}, 300), 16, 20)
+	// A picture that is shown before its key frame was out of reach, and the key frame, which another target had,
+	// was judged in its place once more.
+	f.Add([]byte("00010\x0200\x0010000700C0"), 4, 11)
 	f.Fuzz(func(t *testing.T, raw []byte, n, budget int) {
 		n, budget = 1+n&0x1f, budget&0xffff
 		budget = max(budget, n)

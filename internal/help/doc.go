@@ -1,0 +1,2 @@
+// Package help prints the help of commands.
+package help
