@@ -11,11 +11,13 @@ import (
 
 // packedTIFF is a page of greys with transparency, which OpenCV drops, of greys or a palette in
 // 2 or 4 bits, which it does not read, or of two colours, which it takes for black and white. libtiff unpacks these, too: it is told
-// that the bytes of a row are greys of 8 bits, and what they are is worked out here.
+// that the bytes of a row are greys of 8 bits, and what they are is worked out here. What is in a compression of fax
+// it unpacks as single bits only, and is told that these are black and white.
 type packedTIFF struct {
 	page    tiffPage
 	width   int
 	bits    int // of a sample
+	fax     bool
 	samples int // of a pixel: 2 with transparency
 	extra   int // what the second one is
 	light   int // 0: white is zero, 1: black is, 3: a palette
@@ -24,9 +26,9 @@ type packedTIFF struct {
 	palette []uint16 // reds, greens, blues
 }
 
-// Tags of what a file of greys of 8 bits needs to be read.
+// Tags of what a file of greys of 8 bits needs to be read, or one of fax.
 func plainTags() []uint16 {
-	return []uint16{256, 257, 258, 259, 262, 266, 273, 277, 278, 279, 322, 323, 324, 325}
+	return []uint16{256, 257, 258, 259, 262, 266, 273, 277, 278, 279, 292, 293, 322, 323, 324, 325}
 }
 
 // packed is how the pixels of the page are packed; false: OpenCV reads them, if anybody.
@@ -38,7 +40,9 @@ func (p tiffPage) packed() (packedTIFF, bool) {
 	if k.span == 0 {
 		k.span = k.width
 	}
-	if k.width < 1 || p.short(339, 1) != 1 || !slices.Contains([]int{1, 5, 8, 32773, 32946}, p.short(259, 1)) {
+	way := p.short(259, 1)
+	k.fax = k.bits == 1 && slices.Contains([]int{2, 3, 4, 32771}, way)
+	if k.width < 1 || p.short(339, 1) != 1 || !k.fax && !slices.Contains([]int{1, 5, 8, 32773, 32946}, way) {
 		return k, false
 	}
 	switch bits := p.shorts(258, 2); {
@@ -58,15 +62,22 @@ func (p tiffPage) packed() (packedTIFF, bool) {
 	return k, k.light <= 1 || k.light == 3 && k.palette != nil
 }
 
-// bytes are how many the pixels take.
-func (k packedTIFF) bytes(pixels int) int { return (pixels*k.samples*k.bits + 7) / 8 }
+// bytes are how many the pixels take, as OpenCV hands them out.
+func (k packedTIFF) bytes(pixels int) int {
+	if k.fax {
+		return pixels
+	}
+	return (pixels*k.samples*k.bits + 7) / 8
+}
 
 // decode decodes the page of the (privately mapped) file, and leaves the file spoiled.
 // The result has straight alpha, unless it is opaque already.
 func (k packedTIFF) decode() (gocv.Mat, error) {
 	k.page.keep(plainTags())
 	k.page.set(256, k.bytes(k.width))
-	k.page.set(258, 8)
+	if !k.fax {
+		k.page.set(258, 8)
+	}
 	k.page.set(262, 1)
 	k.page.set(277, 1)
 	k.page.set(322, k.bytes(k.span))
@@ -101,10 +112,12 @@ func (k packedTIFF) decode() (gocv.Mat, error) {
 // to the one of the pixel before, beginning anew with each tile.
 func (k packedTIFF) unpack(levels []uint16, row []byte) {
 	for i := range levels {
-		switch k.bits {
-		case 16:
+		switch {
+		case k.fax:
+			levels[i] = uint16(row[i] >> 7)
+		case k.bits == 16:
 			levels[i] = k.page.order.Uint16(row[2*i:])
-		case 8:
+		case k.bits == 8:
 			levels[i] = uint16(row[i])
 		default:
 			at := i * k.bits

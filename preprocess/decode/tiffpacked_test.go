@@ -10,6 +10,7 @@ import (
 	"image/color"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"deepfaked/preprocess"
@@ -214,6 +215,66 @@ func TestTIFFOfTwoColours(t *testing.T) {
 			t.Fatalf("%d tiles: %v", tiles, err)
 		}
 		frames[0].expect(t, quadrants{c[0], c[1], c[0], c[1]}, 3)
+	}
+}
+
+// faxed is a picture of two colours, left and right, and the other way round below, in a compression of fax.
+func faxed(way int) []byte {
+	const (
+		white48, black48, white0 = "00001011", "000001100100", "00110101"
+		endOfLine                = "000000000001"
+		likeAbove                = "1" // of each change of colour, in T.6
+	)
+	var coded strings.Builder
+	for y := range 64 {
+		row := white48 + black48
+		if y >= 32 {
+			row = white0 + black48 + white48
+		}
+		switch {
+		case way == 3:
+			row = endOfLine + row
+		case way == 4 && y == 0:
+			row = "001" + row
+		case way == 4 && y == 32:
+			row = "001" + white0 + black48 + likeAbove
+		case way == 4 && y < 32:
+			row = strings.Repeat(likeAbove, 2)
+		case way == 4:
+			row = strings.Repeat(likeAbove, 3)
+		}
+		coded.WriteString(row)
+		for whole := map[int]int{2: 8, 32771: 16}[way]; whole > 0 && coded.Len()%whole > 0; {
+			coded.WriteByte('0')
+		}
+	}
+	if way == 4 {
+		coded.WriteString(endOfLine + endOfLine)
+	}
+	var packed []byte
+	for i, bit := range coded.String() {
+		if i%8 == 0 {
+			packed = append(packed, 0)
+		}
+		packed[i/8] |= byte(bit-'0') << (7 - i%8)
+	}
+	return packed
+}
+
+// TestTIFFOfTwoColoursFaxed: such pictures in a compression of fax were judged as black and white.
+func TestTIFFOfTwoColoursFaxed(t *testing.T) {
+	t.Parallel()
+	c := drawnColors()
+	for _, way := range []int{2, 3, 4, 32771} {
+		for _, order := range []binary.AppendByteOrder{binary.LittleEndian, binary.BigEndian} {
+			file := packedFile(order, [][]byte{faxed(way)}, tiffTag{258, []uint16{1}}, tiffTag{259, []uint16{uint16(way)}},
+				tiffTag{262, []uint16{3}}, tiffTag{277, []uint16{1}}, tiffTag{320, colourMap(1, false)})
+			_, frames, err := decodeTest(t, file, preprocess.TIFF, preprocess.DefaultLimits())
+			if err != nil {
+				t.Fatalf("compression %d: %v", way, err)
+			}
+			t.Run(fmt.Sprint(way), func(t *testing.T) { frames[0].expect(t, quadrants{c[0], c[1], c[1], c[0]}, 3) })
+		}
 	}
 }
 
