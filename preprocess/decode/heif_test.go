@@ -5,6 +5,7 @@ package decode
 import (
 	"bytes"
 	"encoding/binary"
+	"fmt"
 	"slices"
 	"testing"
 
@@ -93,6 +94,19 @@ func TestNarrowHEICIsRefused(t *testing.T) {
 	t.Parallel()
 	_, _, err := decodeTest(t, testdata(t, "narrow.heic"), preprocess.HEIC, preprocess.DefaultLimits())
 	wantFault(t, err, preprocess.UnsupportedMediaType, "narrower than 128")
+}
+
+// TestDeepHEICOfAllColours: what has more than 8 bits and colours for each pixel was said to be damaged, since the
+// library had a fault of its own at it.
+func TestDeepHEICOfAllColours(t *testing.T) {
+	t.Parallel()
+	for bits, format := range map[int]string{10: "yuv444p10le", 12: "yuv444p12le"} {
+		hvcC, coded := codedBy(t, 192, twice(0, 192, 255), coding{"smpte170m", true}, "hvcC",
+			"-c:v", "libx265", "-preset", "ultrafast", "-x265-params", "log-level=none:qp=8:info=0", "-pix_fmt", format)
+		file := heifFile("heicmif1", []item{{"hvc1", coded, []byte{1, 2}, false}}, [][]byte{size(192), hvcC})
+		_, _, err := decodeTest(t, file, preprocess.HEIC, preprocess.DefaultLimits())
+		wantFault(t, err, preprocess.UnsupportedMediaType, fmt.Sprintf("%d bits and colours for each pixel", bits))
+	}
 }
 
 // TestHEICBrokenOff: of a copy that was broken off and has its full length, green or black was
