@@ -145,3 +145,17 @@ func TestHEICHasItsFirstPixels(t *testing.T) {
 		}
 	}
 }
+
+// TestAVIFOfAFilmsBrand: what is recognised as a picture although its major brand is a film's is decoded as one.
+func TestAVIFOfAFilmsBrand(t *testing.T) {
+	t.Parallel()
+	for _, major := range []string{"isom", "mp41", "qt  "} {
+		file := testdata(t, "orientation1.avif")
+		copy(file[8:], major)
+		_, frames, err := decodeTest(t, file, preprocess.AVIF, preprocess.DefaultLimits())
+		if err != nil {
+			t.Fatalf("%q: %v", major, err)
+		}
+		frames[0].expect(t, drawnColors(), 12)
+	}
+}
