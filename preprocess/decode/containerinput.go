@@ -312,7 +312,7 @@ func (in *input) likely(kind C.enum_AVMediaType) *C.AVStream {
 var errEnd = errors.New("end")
 
 // next reads the next packet of a chosen stream into p, which must be empty.
-// The error is errEnd, or wraps errDamaged.
+// The error is errEnd, or wraps errDamaged or errMemory.
 func (in *input) next(p *C.AVPacket) error {
 	switch code := C.av_read_frame(in.ctx, p); {
 	case code >= 0:
@@ -339,8 +339,14 @@ func turnOf(s *C.AVStream) orientation {
 	return exifOf(transforms)
 }
 
+// noMemory is what the libraries call a failed allocation.
+const noMemory = -C.ENOMEM
+
 // avError wraps a failure of the libraries.
 func avError(doing string, code C.int) error {
+	if code == noMemory {
+		return fmt.Errorf("%s: %w", doing, errMemory)
+	}
 	var text [128]C.char
 	C.av_strerror(code, &text[0], C.size_t(len(text)))
 	return fmt.Errorf("%w: %s: %s", errDamaged, doing, C.GoString(&text[0]))
