@@ -44,6 +44,9 @@ void decoderSaid(void *, int, const char *); // in videodamage.go
 
 static void mediaQuiet(void *a, int level, const char *format, va_list args) { decoderSaid(a, level, format); }
 
+// quietLibraries has what the libraries log told to decoderSaid, and to nobody else.
+void quietLibraries(void) { av_log_set_callback(mediaQuiet); }
+
 static void mediaClose(AVFormatContext *c) {
 	AVIOContext *io = c->pb;
 	avformat_close_input(&c);
@@ -62,7 +65,7 @@ static AVFormatContext *mediaOpen(int fd, int64_t size, const char *demuxer, con
 	uint8_t *buf = av_malloc(room);
 	AVIOContext *io = NULL;
 	AVDictionary *opts = NULL;
-	av_log_set_callback(mediaQuiet);
+	quietLibraries();
 	if (c && m && buf) {
 		*m = (mediaFile){fd, 0, size};
 		io = avio_alloc_context(buf, room, 0, m, mediaRead, NULL, mediaSeek);
