@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 
 	"deepfaked/preprocess/internal/heif"
 )
@@ -231,16 +232,38 @@ func tiffDimensions(f io.ReaderAt, _ int64) (dimensions, error) {
 	}
 	var d dimensions
 	for ; len(table) > 0; table = table[12:] {
-		value := int64(order.Uint32(table[8:]))
-		if order.Uint16(table[2:]) == 3 { // SHORT
-			value = int64(order.Uint16(table[8:]))
-		}
+		var side *int64
 		switch order.Uint16(table) {
 		case 256:
-			d.w = max(d.w, value)
+			side = &d.w
 		case 257:
-			d.h = max(d.h, value)
+			side = &d.h
+		default:
+			continue
 		}
+		value, err := tiffNumber(f, order, table[:12])
+		if err != nil {
+			return dimensions{}, err
+		}
+		*side = max(*side, value)
 	}
 	return d, nil
+}
+
+// tiffNumber is the value of an entry of one whole number, of any of the types that libtiff takes for a width or a
+// height. What has 64 bits has no room in the entry, which says where it is.
+func tiffNumber(f io.ReaderAt, order binary.ByteOrder, entry []byte) (int64, error) {
+	switch order.Uint16(entry[2:]) {
+	case 1, 6: // BYTE, SBYTE
+		return int64(entry[8]), nil
+	case 3, 8: // SHORT, SSHORT
+		return int64(order.Uint16(entry[8:])), nil
+	case 16, 17: // LONG8, SLONG8
+		b, err := at(f, int64(order.Uint32(entry[8:])), 8)
+		if err != nil {
+			return 0, err
+		}
+		return int64(min(order.Uint64(b), math.MaxUint32)), nil
+	}
+	return int64(order.Uint32(entry[8:])), nil
 }

@@ -45,6 +45,10 @@ func bombs() map[string]struct {
 		},
 		"TIFF": {TIFF, []byte("II*\x00" + tiff + "\x00\x00\x00\x00")},
 		// The first of two tags counts for libtiff; the last did for the limit.
+		// Where its width is was taken for the width.
+		"TIFF of 64 bits": {TIFF, []byte("II*\x00\x08\x00\x00\x00\x02\x00" +
+			"\x00\x01\x10\x00\x01\x00\x00\x00\x26\x00\x00\x00" + "\x01\x01\x10\x00\x01\x00\x00\x00\x26\x00\x00\x00" +
+			"\x00\x00\x00\x00\x60\xea\x00\x00\x00\x00\x00\x00")},
 		"TIFF of two widths": {TIFF, []byte("II*\x00\x08\x00\x00\x00\x03\x00" + tiff[6:] +
 			"\x00\x01\x04\x00\x01\x00\x00\x00\x01\x00\x00\x00")},
 	}
@@ -295,5 +299,26 @@ func TestAChildMayWriteAClip(t *testing.T) {
 	opts.UploadBytes = 1 << 30
 	if got := opts.sandbox().FileBytes; got < 1<<30 {
 		t.Fatalf("%d bytes", got)
+	}
+}
+
+// TestTIFFNumbers: a width is read as libtiff reads it, of whichever type.
+func TestTIFFNumbers(t *testing.T) {
+	t.Parallel()
+	for _, order := range []binary.AppendByteOrder{binary.LittleEndian, binary.BigEndian} {
+		entry := func(kind uint16, value []byte) []byte {
+			return append(append(order.AppendUint32(order.AppendUint16(order.AppendUint16(nil, 256), kind), 1), value...), make([]byte, 4-len(value))...)
+		}
+		file := bytes.NewReader(order.AppendUint64(make([]byte, 4), 200))
+		for kind, value := range map[uint16][]byte{
+			1: {200}, 3: order.AppendUint16(nil, 200), 4: order.AppendUint32(nil, 200), 16: order.AppendUint32(nil, 4),
+		} {
+			if got, err := tiffNumber(file, order.(binary.ByteOrder), entry(kind, value)); got != 200 || err != nil {
+				t.Errorf("type %d in %v: %d, %v", kind, order, got, err)
+			}
+		}
+		if _, err := tiffNumber(file, order.(binary.ByteOrder), entry(16, order.AppendUint32(nil, 5))); !errors.Is(err, errHeader) {
+			t.Errorf("beyond the file: %v", err)
+		}
 	}
 }

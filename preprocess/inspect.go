@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+
+	"deepfaked/preprocess/internal/heif"
 )
 
 // SniffBytes is how much of the beginning of a file Sniff may look at.
@@ -38,7 +40,7 @@ func formatOf(f io.ReaderAt, size int64) (Format, error) {
 	if size <= 0 {
 		return "", &Error{Code: EmptyFile, Message: "The file is empty."}
 	}
-	format, err := recognise(f)
+	format, err := recognise(f, size)
 	if err == nil && format == "" {
 		err = &Error{
 			Code:    UnsupportedMediaType,
@@ -49,9 +51,9 @@ func formatOf(f io.ReaderAt, size int64) (Format, error) {
 }
 
 // recognise sniffs at the beginning of the file, and behind the tags that it
-// begins with where they are longer than that, as those with a cover are. The
-// format is empty for a file of none.
-func recognise(f io.ReaderAt) (Format, error) {
+// begins with where they are longer than that, as those with a cover are. What passes for a
+// film by its beginning may be a picture by the rest. The format is empty for a file of none.
+func recognise(f io.ReaderAt, size int64) (Format, error) {
 	head := make([]byte, SniffBytes)
 	n, err := f.ReadAt(head, 0)
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -64,6 +66,9 @@ func recognise(f io.ReaderAt) (Format, error) {
 			return "", fmt.Errorf("read the file: %w", err)
 		}
 		format = tagged(head[:n])
+	}
+	if picture := pictureOfFilm(head[:n]); picture != "" && heif.IsPicture(f, size) {
+		return picture, nil
 	}
 	return format, nil
 }

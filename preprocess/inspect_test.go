@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"os"
+	"path/filepath"
+	"slices"
 	"testing"
 )
 
@@ -44,6 +47,30 @@ func TestTaggedWAV(t *testing.T) {
 		file := append(append(tag, make([]byte, length)...), "RIFF\x24\x00\x00\x00WAVEfmt "...)
 		if format, err := formatOf(bytes.NewReader(file), int64(len(file))); format != WAV || err != nil {
 			t.Errorf("behind %d bytes: %q, %v", length, format, err)
+		}
+	}
+}
+
+// TestPicturesOfAFilmsBrand: an AVIF or HEIC file whose major brand is a film's, as some programs write it, was
+// taken for a film, and refused since it has no tracks. Browsers show it. What has tracks of a film is one.
+func TestPicturesOfAFilmsBrand(t *testing.T) {
+	t.Parallel()
+	for name, picture := range map[string]Format{"orientation1.avif": AVIF, "orientation1.heic": HEIC} {
+		data, err := os.ReadFile(filepath.Join("decode", "testdata", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for major, film := range map[string]Format{"isom": MP4, "mp41": MP4, "avc1": MP4, "qt  ": MOV, "M4A ": M4A} {
+			copy(data[8:], major)
+			for handler, want := range map[string]Format{"": picture, "pict": picture, "vide": film, "soun": film} {
+				file := data
+				if handler != "" {
+					file = slices.Concat(data, []byte("\x00\x00\x00\x1cmoov\x00\x00\x00\x14hdlr\x00\x00\x00\x00\x00\x00\x00\x00"), []byte(handler))
+				}
+				if format, err := formatOf(bytes.NewReader(file), int64(len(file))); format != want || err != nil {
+					t.Errorf("%s as %q with a track of %q: %q, %v, want %q", name, major, handler, format, err, want)
+				}
+			}
 		}
 	}
 }

@@ -108,5 +108,5 @@ func ended(err error, said string) Loss {
 // signals such as SIGSEGV too.
 const exitCrash = 2
 
-// outOfMemory are the last words of the Go runtime, of C++ and of libc.
-var outOfMemory = regexp.MustCompile(`out of memory|bad_alloc|annot allocate memory`)
+// outOfMemory are the last words of the Go runtime, of C++, of libc and of OpenCV.
+var outOfMemory = regexp.MustCompile(`out of memory|bad_alloc|annot allocate memory|nsufficient memory`)

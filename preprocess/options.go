@@ -79,10 +79,9 @@ const childFiles = 64
 // of a video that it decodes, has beyond that part and a picture of it.
 const clipBytes = 32 << 20
 
-// packedWidth is how many times its width OpenCV is told of a picture at most: rows of grey with alpha of
-// 16 bits in a TIFF file are rows of bytes to it, four times as many. That the picture itself keeps the limit
-// is seen to before; where a file says two things of its size, up to so many times as much is decoded before it is refused.
-const packedWidth = 4
+// packedWidth is how many times its width OpenCV is told of a picture at most: rows of four inks of 16 bits and one more
+// sample in a TIFF file are rows of bytes to it, ten times as many. That the picture itself keeps the limit is seen to before.
+const packedWidth = 10
 
 // sandbox is what one child is given. Its processor time bounds its whole life;
 // that of a file is set file by file.

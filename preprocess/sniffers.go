@@ -67,26 +67,47 @@ func documentType(head []byte, name string) bool {
 // ftyp tells the family of ISO base media files apart by their brands: the
 // major one first, then the compatible ones.
 func ftyp(head []byte) Format {
-	size := int64(binary.BigEndian.Uint32(head))
-	if len(head) < 12 || size < 12 || size > 1024 {
+	all := brands(head)
+	if all == nil {
 		return ""
 	}
-	end := min(int64(len(head)), size)
-	brands := []string{string(head[8:12])}
-	if f := filmOrSound(brands[0]); f != "" {
+	if f := filmOrSound(all[0]); f != "" {
 		return f
 	}
-	for at := int64(16); at+4 <= end; at += 4 {
-		brands = append(brands, string(head[at:at+4]))
-	}
-	if f := still(brands); f != "" {
+	if f := still(all); f != "" {
 		return f
 	}
 	return MP4
 }
 
+// brands are those of an ISO base media file, the major one first; nil: it is none.
+func brands(head []byte) []string {
+	if len(head) < 12 || string(head[4:8]) != "ftyp" {
+		return nil
+	}
+	size := int64(binary.BigEndian.Uint32(head))
+	if size < 12 || size > 1024 {
+		return nil
+	}
+	all := []string{string(head[8:12])}
+	for at, end := int64(16), min(int64(len(head)), size); at+4 <= end; at += 4 {
+		all = append(all, string(head[at:at+4]))
+	}
+	return all
+}
+
+// pictureOfFilm is the format of the picture that a file may be although its major brand is that of a film
+// or of sound, as some programs write it: browsers go by the compatible ones, too. Empty: it is none.
+func pictureOfFilm(head []byte) Format {
+	all := brands(head)
+	if all == nil || filmOrSound(all[0]) == "" {
+		return ""
+	}
+	return still(all)
+}
+
 // filmOrSound is the format that the major brand of a film or of sound stands for. Such files may be
-// compatible with pictures, too, which says nothing of what they are.
+// compatible with pictures, too, which says nothing of what they are: their tracks do.
 func filmOrSound(major string) Format {
 	switch {
 	case major == "qt  ":

@@ -5,9 +5,12 @@ package decode
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"image"
 	"image/color"
 	"image/gif"
+	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 	"time"
@@ -100,6 +103,102 @@ func surplusGIF(t testing.TB) []byte {
 	data[bytes.LastIndex(data, []byte{0x2c, 0, 0, 0, 0, 96, 0, 64, 0})+7] = 32
 	second := bytes.LastIndex(data, []byte{0, 0x21, 0xf9})
 	return slices.Concat(data[:second], []byte("\x07surplus"), data[second:])
+}
+
+// packedTwo codes pixels of two colours in LZW whose first codes have two bits, and begins anew where the table is full.
+func packedTwo(pixels []byte) (coded []byte) {
+	const restart, end, first = 2, 3, 4
+	at, size := 0, 2
+	put := func(code int) {
+		for i := range size {
+			if at%8 == 0 {
+				coded = append(coded, 0)
+			}
+			coded[at/8] |= byte(code>>i&1) << (at % 8)
+			at++
+		}
+	}
+	put(restart)
+	table, run, code := map[string]int{}, "", 0
+	for n := 0; n < len(pixels); n++ {
+		longer := run + string('0'+rune(pixels[n]))
+		known, ok := table[longer]
+		if len(longer) == 1 {
+			known, ok = int(pixels[n]), true
+		}
+		if ok {
+			run, code = longer, known
+			continue
+		}
+		put(code)
+		if n--; first+len(table) == 1<<size {
+			size++
+		}
+		if table[longer] = first + len(table); first+len(table) == 1<<12 {
+			run = ""
+			put(restart)
+			table, size = map[string]int{}, 2
+			continue
+		}
+		run = ""
+	}
+	put(code)
+	if first+len(table) == 1<<size && size < 12 {
+		size++
+	}
+	put(end)
+	return coded
+}
+
+// TestGIFOfTwoColours: where an encoder had said that the first codes of two colours have two bits, as most programs
+// read them, and not three, the picture was refused as damaged.
+func TestGIFOfTwoColours(t *testing.T) {
+	t.Parallel()
+	const width, height = 960, 640
+	pixels, seed := make([]byte, width*height), uint32(1)
+	for i := range pixels {
+		seed = seed*1664525 + 1013904223
+		left, noisy := i%width < width/2, i/width%40/8 == 3 // beside what is looked at below
+		if pixels[i] = byte(i / width / (height / 2)); !left {
+			pixels[i] ^= 1
+		}
+		if noisy {
+			pixels[i] ^= byte(seed >> 31)
+		}
+	}
+	data := []byte("GIF89a\xc0\x03\x80\x02\x80\x00\x00\xdc\x28\x1e\x1e\xb4\x3c\x2c\x00\x00\x00\x00\xc0\x03\x80\x02\x00\x01")
+	for block := range slices.Chunk(packedTwo(pixels), 255) {
+		data = append(append(data, byte(len(block))), block...)
+	}
+	data = append(data, 0, 0x3b)
+	path := filepath.Join(t.TempDir(), "x.gif")
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c := drawnColors()
+	for i, grey := range ffmpeg(t, "-i", path, "-vf", "format=rgb24", "-frames:v", "1", "-f", "rawvideo", "-") { // another reader agrees
+		if want := c[pixels[i/3]]; grey != []byte{want.R, want.G, want.B}[i%3] {
+			t.Fatalf("pixel %d of what was drawn is %d", i/3, grey)
+		}
+	}
+	_, frames, err := decodeTest(t, data, preprocess.GIF, preprocess.DefaultLimits())
+	if err != nil {
+		t.Fatal(err)
+	}
+	frames[0].expect(t, quadrants{c[0], c[1], c[1], c[0]}, 8)
+	got := make([]byte, len(pixels))
+	coded := packedTwo(pixels)
+	if err := unpackTwo(coded, got); err != nil || !bytes.Equal(got, pixels) {
+		t.Errorf("unpacked otherwise than packed: %v", err)
+	}
+	for n := range 100 {
+		if unpackTwo(coded[:n], got) == nil {
+			t.Errorf("%d bytes are enough", n)
+		}
+	}
+	if err := unpackTwo([]byte{0b111_00_10, 1}, got); !errors.Is(err, errCode) {
+		t.Errorf("a code that stands for nothing: %v", err)
+	}
 }
 
 // apngFrame is one frame of an APNG of one colour.

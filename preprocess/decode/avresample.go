@@ -132,7 +132,10 @@ func (r *resampler) room(n int) *C.float {
 }
 
 func (r *resampler) result(n C.int) ([]float32, error) {
-	if n < 0 {
+	switch {
+	case n == noMemory:
+		return nil, errMemory
+	case n < 0:
 		return nil, errResample
 	}
 	return r.out[:n], nil

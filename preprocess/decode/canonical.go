@@ -65,8 +65,13 @@ func throughJPEG(mat gocv.Mat, at time.Duration, out *Arena) error {
 // readMat decodes a picture that OpenCV knows. The caller closes the result.
 func readMat(data []byte, flags gocv.IMReadFlag) (gocv.Mat, error) {
 	mat := gocv.NewMat()
+	lacked := watchNew()
 	err := gocv.IMDecodeIntoMat(data, flags, &mat)
-	if err == nil && mat.Empty() {
+	switch {
+	case err != nil || !mat.Empty():
+	case lacked():
+		err = errMemory
+	default:
 		err = errors.New("nothing was decoded")
 	}
 	if err != nil {

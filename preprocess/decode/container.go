@@ -87,6 +87,8 @@ func (c *container) scan(in *input, src Source) error {
 		case err == nil:
 			c.opened = true
 			defer dec.Close()
+		case isMemory(err):
+			return err
 		case c.video == nil:
 			return foreignCodec(src.Format, snd)
 		}
@@ -119,7 +121,7 @@ func foreignCodec(f preprocess.Format, s *C.AVStream) error {
 }
 
 // read passes the packets on until the container ends. The error is a limit
-// that was passed.
+// that was passed, or that memory ran out.
 func (c *container) read(in *input, dec *soundDecoder) error {
 	p := C.av_packet_alloc()
 	if p == nil {
@@ -127,7 +129,10 @@ func (c *container) read(in *input, dec *soundDecoder) error {
 	}
 	defer C.av_packet_free(&p)
 	for range maxReads {
-		if err := in.next(p); err != nil {
+		switch err := in.next(p); {
+		case isMemory(err):
+			return err
+		case err != nil:
 			c.damaged = !errors.Is(err, errEnd)
 			return nil
 		}

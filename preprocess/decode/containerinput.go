@@ -44,6 +44,9 @@ void decoderSaid(void *, int, const char *); // in videodamage.go
 
 static void mediaQuiet(void *a, int level, const char *format, va_list args) { decoderSaid(a, level, format); }
 
+// quietLibraries has what the libraries log told to decoderSaid, and to nobody else.
+void quietLibraries(void) { av_log_set_callback(mediaQuiet); }
+
 static void mediaClose(AVFormatContext *c) {
 	AVIOContext *io = c->pb;
 	avformat_close_input(&c);
@@ -62,7 +65,7 @@ static AVFormatContext *mediaOpen(int fd, int64_t size, const char *demuxer, con
 	uint8_t *buf = av_malloc(room);
 	AVIOContext *io = NULL;
 	AVDictionary *opts = NULL;
-	av_log_set_callback(mediaQuiet);
+	quietLibraries();
 	if (c && m && buf) {
 		*m = (mediaFile){fd, 0, size};
 		io = avio_alloc_context(buf, room, 0, m, mediaRead, NULL, mediaSeek);
@@ -312,7 +315,7 @@ func (in *input) likely(kind C.enum_AVMediaType) *C.AVStream {
 var errEnd = errors.New("end")
 
 // next reads the next packet of a chosen stream into p, which must be empty.
-// The error is errEnd, or wraps errDamaged.
+// The error is errEnd, or wraps errDamaged or errMemory.
 func (in *input) next(p *C.AVPacket) error {
 	switch code := C.av_read_frame(in.ctx, p); {
 	case code >= 0:
@@ -339,8 +342,14 @@ func turnOf(s *C.AVStream) orientation {
 	return exifOf(transforms)
 }
 
+// noMemory is what the libraries call a failed allocation.
+const noMemory = -C.ENOMEM
+
 // avError wraps a failure of the libraries.
 func avError(doing string, code C.int) error {
+	if code == noMemory {
+		return fmt.Errorf("%s: %w", doing, errMemory)
+	}
 	var text [128]C.char
 	C.av_strerror(code, &text[0], C.size_t(len(text)))
 	return fmt.Errorf("%w: %s: %s", errDamaged, doing, C.GoString(&text[0]))

@@ -16,7 +16,7 @@ static AVCodecContext *openSound(AVStream *s, const char *allowed, int *err) {
 	AVCodecContext *c = codec ? avcodec_alloc_context3(codec) : NULL;
 	AVDictionary *opts = NULL;
 	if (!c) {
-		*err = AVERROR_DECODER_NOT_FOUND;
+		*err = codec ? AVERROR(ENOMEM) : AVERROR_DECODER_NOT_FOUND;
 		return NULL;
 	}
 	c->thread_count = 1;
@@ -85,7 +85,7 @@ func (d *soundDecoder) Close() {
 }
 
 // Decode takes a packet. Damaged ones are counted and passed over; the error is
-// a limit that was passed.
+// a limit that was passed, or that memory ran out.
 func (d *soundDecoder) Decode(p *C.AVPacket) error {
 	faults := d.faults
 	err := d.send(p)
@@ -125,11 +125,19 @@ func apeEnd(packet []byte) int64 {
 
 // send has a packet decoded.
 func (d *soundDecoder) send(p *C.AVPacket) error {
-	if C.avcodec_send_packet(d.ctx, p) < 0 {
-		d.faults++
-		return nil
+	if code := C.avcodec_send_packet(d.ctx, p); code < 0 {
+		return d.fault(code)
 	}
 	return d.drain()
+}
+
+// fault counts what made no sense to the decoder, unless it had no memory for it.
+func (d *soundDecoder) fault(code C.int) error {
+	if code == noMemory {
+		return errMemory
+	}
+	d.faults++
+	return nil
 }
 
 // Finish decodes what is still held back at the end.
@@ -147,7 +155,7 @@ func (d *soundDecoder) drain() error {
 		code := C.avcodec_receive_frame(d.ctx, d.frame)
 		if code < 0 {
 			if C.wouldBlock(code) == 0 && code != C.AVERROR_EOF {
-				d.faults++
+				return d.fault(code)
 			}
 			return nil
 		}

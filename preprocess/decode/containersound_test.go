@@ -281,3 +281,28 @@ func TestSilentTracks(t *testing.T) {
 		}
 	}
 }
+
+// TestTracksAreHeardTogether: the tracks that are listened to after silent ones cost together with these, and have no more
+// samples together than one may have.
+func TestTracksAreHeardTogether(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "x.mp4")
+	silence := "anullsrc=r=48000:cl=stereo:d=1"
+	ffmpeg(t, "-f", "lavfi", "-i", silence, "-f", "lavfi", "-i", silence, "-f", "lavfi", "-i", "sine=440:r=48000:d=1",
+		"-map", "0", "-map", "1", "-map", "2", "-c:a", "alac", path)
+	src, in := openTest(t, path)
+	heard := int64(0)
+	for track := 1; track <= 2; track++ {
+		s, err := decodeTrack(src, track, sound{limit: time.Minute})
+		if err != nil || s.heard == 0 {
+			t.Fatalf("track %d: %d samples, %v", track, s.heard, err)
+		}
+		heard += s.heard
+	}
+	c := container{sound: sound{limit: time.Minute, heard: maxHeard - heard}}
+	if err := c.takeTrack(src, in); err != nil || c.track != 2 || c.sound.heard != maxHeard {
+		t.Errorf("track %d, after %d samples, %v", c.track, c.sound.heard, err)
+	}
+	c = container{sound: sound{limit: time.Minute, heard: maxHeard - heard + 1}}
+	wantCode(t, c.takeTrack(src, in), preprocess.PayloadTooLarge, "samples of sound in all channels")
+}

@@ -5,8 +5,9 @@ package decode
 /*
 #include <string.h>
 #include <libavcodec/avcodec.h>
-#include <libavutil/log.h>
 #include <libavutil/mem.h>
+
+void quietLibraries(void); // in containerinput.go
 
 // streamColour has a decoder of H.265, which decodes no picture, read how the parameter sets
 // of a picture say its colours are coded: the matrix, and whether in full range. They say
@@ -15,7 +16,7 @@ static int streamColour(const void *hvcC, int n, int *full) {
 	const AVCodec *codec = avcodec_find_decoder(AV_CODEC_ID_HEVC);
 	AVCodecContext *c = codec ? avcodec_alloc_context3(codec) : NULL;
 	int matrix = AVCOL_SPC_UNSPECIFIED;
-	av_log_set_level(AV_LOG_QUIET);
+	quietLibraries();
 	if (c && (c->extradata = av_mallocz(n + AV_INPUT_BUFFER_PADDING_SIZE))) {
 		memcpy(c->extradata, hvcC, c->extradata_size = n);
 		c->thread_count = 1;

@@ -7,10 +7,12 @@ import (
 	"encoding/binary"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"testing"
 
+	"deepfaked/internal/sandbox"
 	"deepfaked/preprocess"
 	"deepfaked/preprocess/internal/heif"
 )
@@ -254,5 +256,26 @@ func TestAVIFPremultiplied(t *testing.T) {
 			t.Fatalf("%s: %v", name, err)
 		}
 		frames[0].expect(t, tc.want, 8)
+	}
+}
+
+// TestHEICColoursInSilence: what the decoder has to say of parameter sets without sense stays out of the log. A process of
+// its own looks at them, so that no film has had it quiet before.
+func TestHEICColoursInSilence(t *testing.T) {
+	t.Parallel()
+	const asked = "DEEPFAKED_TEST_COLOURS"
+	if os.Getenv(asked) != "" {
+		hvcC := slices.Concat([]byte{1}, make([]byte, 21), []byte{1, 33, 0, 1, 0, 8, 0x42, 1}, bytes.Repeat([]byte{0xff}, 6))
+		if color := streamColor(hvcC); color.Declared {
+			t.Errorf("got %+v", color)
+		}
+		return
+	}
+	child := exec.CommandContext(t.Context(), sandbox.Self, "-test.run=^TestHEICColoursInSilence$")
+	child.Env = append(os.Environ(), asked+"=1")
+	var said bytes.Buffer
+	child.Stderr = &said
+	if err := child.Run(); err != nil || said.Len() > 0 {
+		t.Errorf("%v, and it said %q", err, said.String())
 	}
 }

@@ -28,6 +28,9 @@ func decodeHEIC(data []byte) (gocv.Mat, error) {
 	if err != nil && !errors.Is(err, heif.ErrNoPicture) {
 		return gocv.Mat{}, err
 	}
+	if err := checkDepth(heif.CodedAs(data).Config); err != nil {
+		return gocv.Mat{}, err
+	}
 	img, err := readHEIC(data)
 	if err != nil {
 		return gocv.Mat{}, fmt.Errorf("decode HEIC: %w", err)
@@ -47,6 +50,17 @@ func decodeHEIC(data []byte) (gocv.Mat, error) {
 		return gocv.Mat{}, err
 	}
 	return mat, nil
+}
+
+// checkDepth refuses what the library writes beyond the room that it has made, until its machine faults: more than
+// 8 bits, and colours for each pixel. hvcC says how a picture is coded (ISO/IEC 14496-15, 8.3.3.1).
+func checkDepth(hvcC []byte) error {
+	const chroma, luma, forEach = 16, 17, 3 // where what is told, and that all pixels have colours of their own
+	if len(hvcC) <= luma || hvcC[chroma]&3 != forEach || hvcC[luma]&7 == 0 {
+		return nil
+	}
+	return unsupported(fmt.Sprintf("The file is recognised as HEIC but it has %d bits and colours for each pixel (4:4:4), which is not supported; "+
+		"convert it to JPEG or PNG.", 8+int(hvcC[luma]&7)))
 }
 
 // readHEIC has the library decode a main picture. It makes something up for what is missing

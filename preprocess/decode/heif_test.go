@@ -5,6 +5,7 @@ package decode
 import (
 	"bytes"
 	"encoding/binary"
+	"fmt"
 	"slices"
 	"testing"
 
@@ -95,6 +96,19 @@ func TestNarrowHEICIsRefused(t *testing.T) {
 	wantFault(t, err, preprocess.UnsupportedMediaType, "narrower than 128")
 }
 
+// TestDeepHEICOfAllColours: what has more than 8 bits and colours for each pixel was said to be damaged, since the
+// library had a fault of its own at it.
+func TestDeepHEICOfAllColours(t *testing.T) {
+	t.Parallel()
+	for bits, format := range map[int]string{10: "yuv444p10le", 12: "yuv444p12le"} {
+		hvcC, coded := codedBy(t, 192, twice(0, 192, 255), coding{"smpte170m", true}, "hvcC",
+			"-c:v", "libx265", "-preset", "ultrafast", "-x265-params", "log-level=none:qp=8:info=0", "-pix_fmt", format)
+		file := heifFile("heicmif1", []item{{"hvc1", coded, []byte{1, 2}, false}}, [][]byte{size(192), hvcC})
+		_, _, err := decodeTest(t, file, preprocess.HEIC, preprocess.DefaultLimits())
+		wantFault(t, err, preprocess.UnsupportedMediaType, fmt.Sprintf("%d bits and colours for each pixel", bits))
+	}
+}
+
 // TestHEICBrokenOff: of a copy that was broken off and has its full length, green or black was
 // judged in the place of what is missing.
 func TestHEICBrokenOff(t *testing.T) {
@@ -129,5 +143,19 @@ func TestHEICHasItsFirstPixels(t *testing.T) {
 				break
 			}
 		}
+	}
+}
+
+// TestAVIFOfAFilmsBrand: what is recognised as a picture although its major brand is a film's is decoded as one.
+func TestAVIFOfAFilmsBrand(t *testing.T) {
+	t.Parallel()
+	for _, major := range []string{"isom", "mp41", "qt  "} {
+		file := testdata(t, "orientation1.avif")
+		copy(file[8:], major)
+		_, frames, err := decodeTest(t, file, preprocess.AVIF, preprocess.DefaultLimits())
+		if err != nil {
+			t.Fatalf("%q: %v", major, err)
+		}
+		frames[0].expect(t, drawnColors(), 12)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"runtime/debug"
 	"runtime/metrics"
+	"strings"
 	"sync"
 
 	"golang.org/x/sys/unix"
@@ -118,7 +119,7 @@ func fulfil(req preprocess.DecodeRequest, files []*os.File, decode decoder, done
 		err, leaving = fmt.Errorf("unmap the output: %w", closeErr), true
 	}
 	if err != nil {
-		return failure(err, leaving || errors.Is(err, unix.ENOMEM))
+		return failure(err, leaving || isMemory(err))
 	}
 	format := found.Format
 	if format == "" {
@@ -139,6 +140,12 @@ func protected(decode decoder, src Source, arena *Arena) (found Found, err error
 	}()
 	found, err = decode(src, arena)
 	return found, err, false
+}
+
+// isMemory says whether something failed for want of memory. What OpenCV and TurboJPEG had no memory for they tell
+// in words alone. The file is not to blame for damage then, and another child has a try.
+func isMemory(err error) bool {
+	return errors.Is(err, unix.ENOMEM) || err != nil && strings.Contains(err.Error(), "Insufficient memory")
 }
 
 // failure is the reply to a file that cannot be decoded.

@@ -45,8 +45,12 @@ func TestAnswers(t *testing.T) {
 		cause   string
 		leaving bool
 	}{
-		"damage":        {err: errors.New("bad header"), cause: "bad header"},
-		"a limit":       {err: fmt.Errorf("wrapped: %w", tooLong), code: preprocess.PayloadTooLarge, cause: "31m"},
+		"damage":  {err: errors.New("bad header"), cause: "bad header"},
+		"a limit": {err: fmt.Errorf("wrapped: %w", tooLong), code: preprocess.PayloadTooLarge, cause: "31m"},
+		"OpenCV's memory": {
+			err:   errors.New("OpenCV(4.6.0) alloc.cpp:73: error: (-4:Insufficient memory) Failed to allocate 9 bytes in function 'OutOfMemoryError'"),
+			cause: "Insufficient memory", leaving: true,
+		},
 		"out of memory": {err: fmt.Errorf("map: %w", unix.ENOMEM), cause: "cannot allocate", leaving: true},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -10,23 +10,35 @@ import (
 )
 
 // packedTIFF is a page of greys with transparency, which OpenCV drops, of greys or a palette in
-// 2 or 4 bits, which it does not read, or of two colours, which it takes for black and white. libtiff unpacks these, too: it is told
-// that the bytes of a row are greys of 8 bits, and what they are is worked out here.
+// 2 or 4 bits, which it does not read, or of two colours, which it takes for black and white, or of four inks in 16 bits or
+// with more beside them, which it does not read either. libtiff unpacks these, too: it is told
+// that the bytes of a row are greys of 8 bits, and what they are is worked out here. What is in a compression of fax
+// it unpacks as single bits only, and is told that these are black and white.
 type packedTIFF struct {
 	page    tiffPage
 	width   int
 	bits    int // of a sample
-	samples int // of a pixel: 2 with transparency
-	extra   int // what the second one is
-	light   int // 0: white is zero, 1: black is, 3: a palette
+	fax     bool
+	samples int // of a pixel: 2 with transparency, or inks and what is beside them
+	extra   int // what the first one beside the colours is
+	light   int // 0: white is zero, 1: black is, 3: a palette, 5: inks
 	span    int // how many pixels of a row lie together: of a tile, or all
 	differs bool
 	palette []uint16 // reds, greens, blues
 }
 
-// Tags of what a file of greys of 8 bits needs to be read.
+// separated are inks, and inkCount is how many of them make a picture: cyan, magenta, yellow and black.
+const (
+	separated = 5
+	inkCount  = 4
+)
+
+// mostPacked is how many bytes a pixel has at most: OpenCV is told of no wider rows.
+const mostPacked = 10
+
+// Tags of what a file of greys of 8 bits needs to be read, or one of fax.
 func plainTags() []uint16 {
-	return []uint16{256, 257, 258, 259, 262, 266, 273, 277, 278, 279, 322, 323, 324, 325}
+	return []uint16{256, 257, 258, 259, 262, 266, 273, 277, 278, 279, 292, 293, 322, 323, 324, 325}
 }
 
 // packed is how the pixels of the page are packed; false: OpenCV reads them, if anybody.
@@ -38,14 +50,19 @@ func (p tiffPage) packed() (packedTIFF, bool) {
 	if k.span == 0 {
 		k.span = k.width
 	}
-	if k.width < 1 || p.short(339, 1) != 1 || !slices.Contains([]int{1, 5, 8, 32773, 32946}, p.short(259, 1)) {
+	way := p.short(259, 1)
+	k.fax = k.bits == 1 && slices.Contains([]int{2, 3, 4, 32771}, way)
+	if k.width < 1 || p.short(339, 1) != 1 || !k.fax && !slices.Contains([]int{1, 5, 8, 32773, 32946}, way) {
 		return k, false
 	}
-	switch bits := p.shorts(258, 2); {
+	together := p.short(284, 1) == 1 && len(slices.Compact(p.shorts(258, k.samples))) <= 1 && (k.bits == 8 || k.bits == 16)
+	switch {
 	case k.samples == 2:
 		transparent := k.extra == extraMultiplied || k.extra == extraStraight
-		alike := bits == nil || bits[0] == bits[1]
-		return k, transparent && alike && k.light <= 1 && (k.bits == 8 || k.bits == 16) && p.short(284, 1) == 1
+		return k, transparent && together && k.light <= 1
+	case k.light == separated:
+		plain := k.samples == inkCount && k.bits == 8 // which OpenCV reads
+		return k, together && !plain && k.samples >= inkCount && k.bytes(1) <= mostPacked && p.short(332, 1) == 1
 	case k.samples != 1 || k.bits != 2 && k.bits != 4 && (k.bits != 1 || k.light != 3) || k.differs:
 		return k, false
 	}
@@ -58,15 +75,22 @@ func (p tiffPage) packed() (packedTIFF, bool) {
 	return k, k.light <= 1 || k.light == 3 && k.palette != nil
 }
 
-// bytes are how many the pixels take.
-func (k packedTIFF) bytes(pixels int) int { return (pixels*k.samples*k.bits + 7) / 8 }
+// bytes are how many the pixels take, as OpenCV hands them out.
+func (k packedTIFF) bytes(pixels int) int {
+	if k.fax {
+		return pixels
+	}
+	return (pixels*k.samples*k.bits + 7) / 8
+}
 
 // decode decodes the page of the (privately mapped) file, and leaves the file spoiled.
 // The result has straight alpha, unless it is opaque already.
 func (k packedTIFF) decode() (gocv.Mat, error) {
 	k.page.keep(plainTags())
 	k.page.set(256, k.bytes(k.width))
-	k.page.set(258, 8)
+	if !k.fax {
+		k.page.set(258, 8)
+	}
 	k.page.set(262, 1)
 	k.page.set(277, 1)
 	k.page.set(322, k.bytes(k.span))
@@ -101,10 +125,12 @@ func (k packedTIFF) decode() (gocv.Mat, error) {
 // to the one of the pixel before, beginning anew with each tile.
 func (k packedTIFF) unpack(levels []uint16, row []byte) {
 	for i := range levels {
-		switch k.bits {
-		case 16:
+		switch {
+		case k.fax:
+			levels[i] = uint16(row[i] >> 7)
+		case k.bits == 16:
 			levels[i] = k.page.order.Uint16(row[2*i:])
-		case 8:
+		case k.bits == 8:
 			levels[i] = uint16(row[i])
 		default:
 			at := i * k.bits
@@ -120,16 +146,23 @@ func (k packedTIFF) unpack(levels []uint16, row []byte) {
 func (k packedTIFF) colour(pix []byte, levels []uint16) {
 	eight := func(v uint16) byte { return byte((int(v)*255 + (1<<k.bits)/2) / (1<<k.bits - 1)) }
 	for ; len(pix) > 0; pix, levels = pix[4:], levels[k.samples:] {
+		pix[3] = 255
 		switch v := eight(levels[0]); k.light {
 		case 0:
 			pix[0], pix[1], pix[2] = 255-v, 255-v, 255-v
 		case 1:
 			pix[0], pix[1], pix[2] = v, v, v
+		case separated:
+			inks := [inkCount]byte{v, eight(levels[1]), eight(levels[2]), eight(levels[3])}
+			bgrOfInks(inks[:], false, pix)
+			if k.samples > inkCount && k.extra == extraStraight {
+				pix[3] = eight(levels[inkCount])
+			}
 		default:
 			n, i := 1<<k.bits, int(levels[0])
 			pix[2], pix[1], pix[0] = byte(k.palette[i]>>8), byte(k.palette[n+i]>>8), byte(k.palette[2*n+i]>>8)
 		}
-		if pix[3] = 255; k.samples == 2 {
+		if k.samples == 2 {
 			pix[3] = eight(levels[1])
 		}
 	}

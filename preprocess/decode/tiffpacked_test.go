@@ -10,6 +10,7 @@ import (
 	"image/color"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"deepfaked/preprocess"
@@ -217,6 +218,66 @@ func TestTIFFOfTwoColours(t *testing.T) {
 	}
 }
 
+// faxed is a picture of two colours, left and right, and the other way round below, in a compression of fax.
+func faxed(way int) []byte {
+	const (
+		white48, black48, white0 = "00001011", "000001100100", "00110101"
+		endOfLine                = "000000000001"
+		likeAbove                = "1" // of each change of colour, in T.6
+	)
+	var coded strings.Builder
+	for y := range 64 {
+		row := white48 + black48
+		if y >= 32 {
+			row = white0 + black48 + white48
+		}
+		switch {
+		case way == 3:
+			row = endOfLine + row
+		case way == 4 && y == 0:
+			row = "001" + row
+		case way == 4 && y == 32:
+			row = "001" + white0 + black48 + likeAbove
+		case way == 4 && y < 32:
+			row = strings.Repeat(likeAbove, 2)
+		case way == 4:
+			row = strings.Repeat(likeAbove, 3)
+		}
+		coded.WriteString(row)
+		for whole := map[int]int{2: 8, 32771: 16}[way]; whole > 0 && coded.Len()%whole > 0; {
+			coded.WriteByte('0')
+		}
+	}
+	if way == 4 {
+		coded.WriteString(endOfLine + endOfLine)
+	}
+	var packed []byte
+	for i, bit := range coded.String() {
+		if i%8 == 0 {
+			packed = append(packed, 0)
+		}
+		packed[i/8] |= byte(bit-'0') << (7 - i%8)
+	}
+	return packed
+}
+
+// TestTIFFOfTwoColoursFaxed: such pictures in a compression of fax were judged as black and white.
+func TestTIFFOfTwoColoursFaxed(t *testing.T) {
+	t.Parallel()
+	c := drawnColors()
+	for _, way := range []int{2, 3, 4, 32771} {
+		for _, order := range []binary.AppendByteOrder{binary.LittleEndian, binary.BigEndian} {
+			file := packedFile(order, [][]byte{faxed(way)}, tiffTag{258, []uint16{1}}, tiffTag{259, []uint16{uint16(way)}},
+				tiffTag{262, []uint16{3}}, tiffTag{277, []uint16{1}}, tiffTag{320, colourMap(1, false)})
+			_, frames, err := decodeTest(t, file, preprocess.TIFF, preprocess.DefaultLimits())
+			if err != nil {
+				t.Fatalf("compression %d: %v", way, err)
+			}
+			t.Run(fmt.Sprint(way), func(t *testing.T) { frames[0].expect(t, quadrants{c[0], c[1], c[1], c[0]}, 3) })
+		}
+	}
+}
+
 // fewBits are the pixels of fourGreys, or of the palette's first four colours.
 func fewBits(t testing.TB, bits, light, tiles int) [][]byte {
 	t.Helper()
@@ -259,11 +320,92 @@ func colourMap(bits int, eightBits bool) []uint16 {
 	return values
 }
 
+// inked is the drawn picture in four inks, and in more samples that say nothing unless the first is transparency.
+type inked struct {
+	order     binary.AppendByteOrder
+	bits      uint16
+	more      int
+	extra     uint16
+	tiles     int
+	predictor uint16
+}
+
+func (k inked) file(t testing.TB) []byte {
+	t.Helper()
+	var parts [][]byte
+	for tile := range k.tiles {
+		parts = append(parts, deflated(t, k.pixels(tile)))
+	}
+	tags := []tiffTag{{258, slices.Repeat([]uint16{k.bits}, 4+k.more)}, {259, []uint16{8}}, {262, []uint16{5}}, {277, []uint16{uint16(4 + k.more)}}, {317, []uint16{k.predictor}}}
+	if k.more > 0 {
+		tags = append(tags, tiffTag{338, append([]uint16{k.extra}, make([]uint16, k.more-1)...)})
+	}
+	return packedFile(k.order, parts, tags...)
+}
+
+// pixels are those of a tile.
+func (k inked) pixels(tile int) (pixels []byte) {
+	for y := range 64 {
+		last := make([]uint16, 4+k.more)
+		for x := range 96 / k.tiles {
+			c := drawnColors()[(tile*96/k.tiles+x)/48+y/32*2]
+			light := max(c.R, c.G, c.B)
+			samples := append([]uint16{255 - uint16(light)}, slices.Repeat([]uint16{128}, k.more)...)
+			for _, v := range []byte{c.B, c.G, c.R} {
+				samples = append([]uint16{uint16(light-v) * 255 / uint16(light)}, samples...)
+			}
+			for i, v := range samples {
+				stored := v * 257 >> (16 - k.bits)
+				if k.predictor == 2 {
+					stored, last[i] = stored-last[i], stored
+				}
+				if k.bits == 16 {
+					pixels = k.order.AppendUint16(pixels, stored)
+				} else {
+					pixels = append(pixels, byte(stored))
+				}
+			}
+		}
+	}
+	return pixels
+}
+
+// TestTIFFOfInks: what is to be printed was refused where its inks have 16 bits, or where a selection, a
+// spot colour or transparency lies beside them, as editors save it.
+func TestTIFFOfInks(t *testing.T) {
+	t.Parallel()
+	for i := range 1 << 3 {
+		order := []binary.AppendByteOrder{binary.LittleEndian, binary.BigEndian}[i&1]
+		tiles, predictor := 1+i>>1&1, uint16(1+i>>2&1)
+		for name, tc := range map[string]struct {
+			bits  uint16
+			more  int
+			extra uint16
+			want  quadrants
+		}{
+			"16 bits":                  {16, 0, 0, drawnColors()},
+			"8 bits and one more":      {8, 1, 0, drawnColors()},
+			"16 bits and one more":     {16, 1, 0, drawnColors()},
+			"8 bits and two more":      {8, 2, 0, drawnColors()},
+			"8 bits and transparency":  {8, 1, extraStraight, onWhiteAt(128)},
+			"16 bits and transparency": {16, 1, extraStraight, onWhiteAt(128)},
+		} {
+			file := inked{order, tc.bits, tc.more, tc.extra, tiles, predictor}.file(t)
+			_, frames, err := decodeTest(t, file, preprocess.TIFF, preprocess.DefaultLimits())
+			if err != nil {
+				t.Fatalf("%s, %v, %d tiles, predictor %d: %v", name, order, tiles, predictor, err)
+			}
+			t.Run(name, func(t *testing.T) { frames[0].expect(t, tc.want, 4) })
+		}
+	}
+}
+
 // FuzzPackedTIFF holds that no table of a page leads outside of the file or of a row.
 func FuzzPackedTIFF(f *testing.F) {
 	f.Add(greyAlphaKind{binary.LittleEndian, 16, extraMultiplied, 0, 2, 2}.file(f))
 	f.Add(packedFile(binary.BigEndian, fewBits(f, 4, 3, 1), tiffTag{258, []uint16{4}}, tiffTag{259, []uint16{8}}, tiffTag{262, []uint16{3}},
 		tiffTag{277, []uint16{1}}, tiffTag{320, colourMap(4, true)}))
+	f.Add(inked{binary.LittleEndian, 16, 1, extraStraight, 2, 2}.file(f))
 	f.Fuzz(func(_ *testing.T, data []byte) {
 		data = bytes.Clone(data)
 		page := firstPage(data)

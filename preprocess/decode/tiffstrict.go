@@ -133,7 +133,7 @@ func checkStrip(data []byte, limits preprocess.Limits) (pixels int64, err error)
 			closeMat(&mat)
 		}
 	}
-	if !errors.Is(err, jfif.ErrTruncated) {
+	if !errors.Is(err, jfif.ErrTruncated) && !isMemory(err) {
 		err = nil
 	}
 	return int64(info.Width) * int64(info.Height), err

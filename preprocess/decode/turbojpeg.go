@@ -9,7 +9,6 @@ package decode
 import "C"
 
 import (
-	"errors"
 	"fmt"
 	"runtime"
 	"strings"
@@ -42,7 +41,7 @@ func decompress(data []byte, info jfif.Info, order C.int, pix []byte) error {
 	}
 	handle := C.tjInitDecompress()
 	if handle == nil {
-		return errors.New("start TurboJPEG: out of memory")
+		return fmt.Errorf("start TurboJPEG: %w", errMemory)
 	}
 	defer C.tjDestroy(handle)
 	// TurboJPEG keeps what it warns of for the thread, not in the handle.

@@ -245,13 +245,14 @@ func (v *video) spread() error {
 
 // readClip decodes the clip from end to end and keeps the targets, and what the reels
 // take. Within a piece, pictures come in the order they are shown in.
-func (v *video) readClip(clip *os.File, list []piece, targets []target, reels []*reel, l preprocess.Limits, out *Arena) error {
+func (v *video) readClip(clip *os.File, list []piece, targets []target, reels []*reel, l preprocess.Limits, out *Arena) (err error) {
 	capture, err := openClip(clip)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = capture.Close() }()
 	defer inColoursOf(v.stream)()
+	defer watchMemory(&err)()
 	defer watchSizes(capture)()
 	defer v.separately(list)()
 	defer v.watchDamage(list, targets, reels)()

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"deepfaked/preprocess"
@@ -77,6 +78,48 @@ func TestColoursChangeMidway(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestRangeChangesMidway: pictures of 10 bits do not tell their range by their format. Where films of two ranges were
+// joined, the second was converted by that of the first, and was too dull or too harsh.
+func TestRangeChangesMidway(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		ext   string
+		codec []string
+	}{
+		"H.264": {"h264", []string{"-c:v", "libx264", "-preset", "veryfast", "-crf", "12", "-bf", "0"}},
+		"H.265": {"hevc", []string{"-c:v", "libx265", "-preset", "ultrafast", "-x265-params", "log-level=none:bframes=0"}},
+	} {
+		for _, ranges := range [][2]string{{"tv", "pc"}, {"pc", "tv"}} {
+			t.Run(fmt.Sprintf("%s from %s to %s", name, ranges[0], ranges[1]), func(t *testing.T) {
+				t.Parallel()
+				dir := t.TempDir()
+				var film []byte
+				for _, of := range ranges {
+					path := filepath.Join(dir, of+"."+tc.ext)
+					graph := fmt.Sprintf("color=c=0x1EB43C:s=320x240:r=10:d=2,format=gbrp,scale=out_color_matrix=bt709:out_range=%s,format=yuv420p10le", of)
+					ffmpeg(t, slices.Concat([]string{"-f", "lavfi", "-i", graph}, tc.codec, []string{"-colorspace", "bt709", "-color_range", of, path})...)
+					film = append(film, read(t, path)...)
+				}
+				raw, path := filepath.Join(dir, "x."+tc.ext), filepath.Join(dir, "x.mkv")
+				if err := os.WriteFile(raw, film, 0o600); err != nil {
+					t.Fatal(err)
+				}
+				ffmpeg(t, "-r", "10", "-i", raw, "-c", "copy", path)
+				d := mustDecode(t, path, preprocess.Matroska)
+				frames := d.arena.Frames()
+				if last := frames[len(frames)-1].At.Seconds(); last < 3 {
+					t.Errorf("the last picture is at %.1f s", last)
+				}
+				for i, ref := range frames {
+					if got, want := d.pixels(t, i).at(0.5, 0.5), [3]int{30, 180, 60}; !near(got, want, 4) {
+						t.Errorf("the picture at %v is %v, want %v", ref.At, got, want)
+					}
+				}
+			})
+		}
 	}
 }
 

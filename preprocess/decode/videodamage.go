@@ -12,6 +12,7 @@ package decode
 
 static __thread int64_t damaged[DAMAGED]; // their times, in order
 static __thread int damagedCount, damageWatched;
+static __thread int noMemory; // whether a decoder had none for a picture
 static __thread int64_t sentAt; // the time of the packet that the decoder was given last
 
 static void tellDamage(void) {
@@ -24,6 +25,8 @@ static void tellDamage(void) {
 void packetSent(const AVPacket *p) { sentAt = p ? p->pts : AV_NOPTS_VALUE; }
 
 int decoderAnswered(int r) {
+	if (r == AVERROR(ENOMEM))
+		noMemory = 1;
 	if (r < 0 && r != AVERROR(EAGAIN) && r != AVERROR_EOF)
 		tellDamage();
 	return r;
@@ -45,6 +48,10 @@ void decoderSaid(void *who, int level, const char *what) {
 		if (!strncmp(what, costs[i], strlen(costs[i])))
 			tellDamage();
 }
+
+static void forgetMemory(void) { noMemory = 0; }
+
+static int lackedMemory(void) { return noMemory; }
 
 static void watchDamage(int on) {
 	damageWatched = on;
@@ -83,6 +90,17 @@ func (v *video) watchDamage(list []piece, targets []target, reels []*reel) (done
 		}
 		C.watchDamage(0)
 		runtime.UnlockOSThread()
+	}
+}
+
+// watchMemory has err say, once the function that it returns is called, that a decoder had no memory for a picture of
+// a clip: OpenCV says only that none came. The goroutine must be locked to its thread.
+func watchMemory(err *error) (done func()) {
+	C.forgetMemory()
+	return func() {
+		if *err == nil && C.lackedMemory() != 0 {
+			*err = errMemory
+		}
 	}
 }
 

@@ -34,22 +34,24 @@ static void clipClose(AVFormatContext *c) {
 
 // clipOpen starts a Matroska file with one stream, coded like s, of one tick per
 // packet: tick milliseconds each.
-static AVFormatContext *clipOpen(int fd, AVStream *s) {
+static AVFormatContext *clipOpen(int fd, AVStream *s, int *err) {
 	const int room = 1 << 16;
 	AVFormatContext *c = NULL;
 	uint8_t *buf = av_malloc(room);
-	if (!buf || avformat_alloc_output_context2(&c, NULL, "matroska", NULL) < 0)
+	*err = AVERROR(ENOMEM);
+	if (!buf || (*err = avformat_alloc_output_context2(&c, NULL, "matroska", NULL)) < 0)
 		goto fail;
+	*err = AVERROR(ENOMEM);
 	c->pb = avio_alloc_context(buf, room, 1, (void *)(intptr_t)fd, NULL, clipWrite, NULL);
 	if (!c->pb)
 		goto fail;
 	buf = NULL;
 	AVStream *o = avformat_new_stream(c, NULL);
-	if (!o || avcodec_parameters_copy(o->codecpar, s->codecpar) < 0)
+	if (!o || (*err = avcodec_parameters_copy(o->codecpar, s->codecpar)) < 0)
 		goto fail;
 	o->codecpar->codec_tag = 0;
 	o->time_base = (AVRational){1, 1000};
-	if (avformat_write_header(c, NULL) < 0)
+	if ((*err = avformat_write_header(c, NULL)) < 0)
 		goto fail;
 	return c;
 fail:
@@ -122,9 +124,10 @@ func makeClip(src Source, stream *C.AVStream, list []piece) (clip *os.File, lost
 
 // copyPieces writes the clip and says which packets could not be.
 func (in *input) copyPieces(clip *os.File, stream *C.AVStream, list []piece) (lost []int, err error) {
-	out := C.clipOpen(C.int(clip.Fd()), stream)
+	var code C.int
+	out := C.clipOpen(C.int(clip.Fd()), stream, &code)
 	if out == nil {
-		return nil, fmt.Errorf("%w: make clip", errDamaged)
+		return nil, avError("make clip", code)
 	}
 	defer C.clipClose(out)
 	w := clipWriter{out: out, first: C.av_packet_alloc()}
@@ -136,7 +139,9 @@ func (in *input) copyPieces(clip *os.File, stream *C.AVStream, list []piece) (lo
 	}
 	current := settings{stream: stream}
 	for ordinal := 0; len(list) > 0; {
-		if err := in.next(p); err != nil {
+		if err := in.next(p); isMemory(err) {
+			return nil, err
+		} else if err != nil {
 			break // the pictures before the damage count
 		}
 		if p.stream_index == stream.index {
@@ -176,7 +181,7 @@ func (w *clipWriter) write(p *C.AVPacket) (written bool, err error) {
 	code := C.clipWritePacket(w.out, p, C.int64_t(w.written*clipTick))
 	w.written++
 	switch {
-	case code < 0 && w.out.pb.error == 0: // the file takes more
+	case code < 0 && code != noMemory && w.out.pb.error == 0: // the file takes more
 		return false, nil
 	case code < 0:
 		return false, avError("make clip", code)

@@ -99,6 +99,70 @@ func TestSettingsChangeMidway(t *testing.T) {
 	}
 }
 
+// restated is a film of H.264 in MP4 without sound whose settings are told twice, filled up to so many bytes. Picture
+// number i goes by the ones or the others, as which says.
+func restated(t *testing.T, film []byte, fill [2]int, which func(i int) int) []byte {
+	t.Helper()
+	var entries, sizes, places, chunks []byte
+	for _, n := range fill {
+		entry := bytes.Clone(boxContent(t, film, "stsd")[8:])
+		at := bytes.Index(entry, []byte("avcC")) - 4
+		length := int(binary.BigEndian.Uint32(entry[at:]))
+		more := make([]byte, n-(length-8))
+		copy(entry[at:], numbers(length+len(more)))
+		entry = slices.Insert(entry, at+length, more...)
+		copy(entry, numbers(len(entry)))
+		entries = append(entries, entry...)
+	}
+	data := boxContent(t, film, "mdat")
+	sizes = boxContent(t, film, "stsz")[12:]
+	count, keys, at := len(sizes)/4, []byte(nil), 36
+	for i := range count {
+		places, keys = append(places, numbers(at)...), append(keys, numbers(i+1)...)
+		chunks = append(chunks, numbers(i+1, 1, 1+which(i))...)
+		at += int(binary.BigEndian.Uint32(sizes[4*i:]))
+	}
+	own := func(kind string) []byte { return mp4Box(kind, boxContent(t, film, kind)) }
+	return slices.Concat(mp4Box("ftyp", []byte("isom"), numbers(512), []byte("isomiso2mp41")), mp4Box("mdat", data),
+		mp4Box("moov", own("mvhd"), mp4Box("trak", own("tkhd"), mp4Box("mdia", own("mdhd"), own("hdlr"),
+			mp4Box("minf", own("vmhd"), own("dinf"), mp4Box("stbl", mp4Box("stsd", numbers(0, 2), entries), own("stts"),
+				mp4Box("stsc", numbers(0, count), chunks), mp4Box("stsz", numbers(0, 0, count), sizes),
+				mp4Box("stco", numbers(0, count), places), mp4Box("stss", numbers(0, count), keys)))))))
+}
+
+// TestSettingsAreBounded: settings that change midway are read and written anew each time. Beyond what any film has of
+// them, what follows is not judged.
+func TestSettingsAreBounded(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "x.mp4")
+	ffmpeg(t, "-f", "lavfi", "-i", "testsrc2=s=64x64:r=25:d=16", "-pix_fmt", "yuv420p", "-c:v", "libx264", "-preset", "ultrafast", "-g", "1", path)
+	film := read(t, path)
+	often := func(i int) int { return i % 2 }
+	once := func(i int) int { return i / 200 }
+	for name, tc := range map[string]struct {
+		fill  [2]int
+		which func(i int) int
+		last  float64 // when the last picture is shown, about
+	}{
+		"once, as long as may be": {[2]int{100, settingsMost}, once, 15.5},
+		"once, one longer":        {[2]int{100, settingsMost + 1}, once, 7.5},
+		"often, short":            {[2]int{1000, 1000}, often, 15.5},
+		"often, long":             {[2]int{settingsMost, settingsMost}, often, 9.9}, // 256 times
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d, err := decodeBytes(t, restated(t, film, tc.fill, tc.which), preprocess.MP4, preprocess.DefaultLimits())
+			if err != nil || len(d.arena.Frames()) != 16 {
+				t.Fatalf("%d frames, %v", len(d.arena.Frames()), err)
+			}
+			last := d.arena.Frames()[15].At.Seconds()
+			if whole := tc.last > 15; last < tc.last-0.8 || last > tc.last+0.4 || whole != (d.Notes == nil) {
+				t.Errorf("the last picture is at %.2f s, want about %.1f; notes %q", last, tc.last, d.Notes)
+			}
+		})
+	}
+}
+
 // TestSettingsOfAnotherKind: where packets are written in another way behind a join, they are not judged.
 func TestSettingsOfAnotherKind(t *testing.T) {
 	t.Parallel()

@@ -8,6 +8,7 @@ package decode
 #include <libswscale/swscale.h>
 
 int receivePiece(AVCodecContext *, AVFrame *); // in videopieces.go
+int decoderAnswered(int); // in videodamage.go
 
 // In videocolours.go.
 int isDeclared(const AVFrame *);
@@ -39,7 +40,7 @@ int avcodec_receive_frame(AVCodecContext *c, AVFrame *f) {
 	int r = receivePiece(c, f);
 	if (r >= 0 && clipWidth > 0 && c->codec_type == AVMEDIA_TYPE_VIDEO) {
 		patched = f->decode_error_flags != 0;
-		r = keepOdd(f);
+		r = decoderAnswered(keepOdd(f));
 	}
 	return r;
 }
@@ -81,7 +82,7 @@ static int oddPicture(uint8_t *pix) {
 	declareAgain(before);
 	sws_freeContext(s);
 	av_frame_free(&to);
-	return r;
+	return decoderAnswered(r);
 }
 */
 import "C"

@@ -263,6 +263,28 @@ func TestAreaIsBounded(t *testing.T) {
 	}
 }
 
+// TestWebPOfTwoSizes: a frame whose coded picture is larger than the frame was decoded as a whole before it was
+// refused, up to four times the limit of pixels.
+func TestWebPOfTwoSizes(t *testing.T) {
+	t.Parallel()
+	for name, patch := range map[string]struct {
+		chunk string
+		at    int
+	}{"animated-lossy.webp": {"VP8 ", 14}, "animated-lossless.webp": {"VP8L", 9}} {
+		data, err := os.ReadFile("../../decode/testdata/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := WebP(data); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		data[bytes.Index(data, []byte(patch.chunk))+patch.at]++
+		if _, err := WebP(data); !errors.Is(err, ErrDamaged) {
+			t.Errorf("%s, with a width that is one more: %v", name, err)
+		}
+	}
+}
+
 // TestSharedChunksAreShort: a palette of megabytes was copied for each of thousands of frames, with a
 // checksum.
 func TestSharedChunksAreShort(t *testing.T) {

@@ -60,6 +60,9 @@ func (a *Animation) addWebP(body []byte) error {
 	x, y := 2*uint24(body), 2*uint24(body[3:])
 	w, h := 1+uint24(body[6:]), 1+uint24(body[9:])
 	flags, inner := body[15], body[16:]
+	if cw, ch, ok := codedSize(inner); ok && (cw != w || ch != h) {
+		return ErrDamaged // all of what is coded would be decoded, whatever the limit
+	}
 	f := Frame{
 		Rect:  image.Rect(x, y, x+w, y+h),
 		Delay: time.Duration(uint24(body[12:])) * time.Millisecond,
@@ -71,6 +74,20 @@ func (a *Animation) addWebP(body []byte) error {
 		f.Disposal = Clear
 	}
 	return a.add(f)
+}
+
+// codedSize is the size that a frame's picture itself tells, where its chunk comes first. Behind another, of
+// transparency, libwebp compares it with that of the file that webpStill makes.
+func codedSize(chunks []byte) (w, h int, ok bool) {
+	const chunk, lossy, lossless = 8, 10, 5 // lengths of headers
+	switch kind := string(chunks[:4]); {
+	case kind == "VP8 " && len(chunks) >= chunk+lossy: // RFC 6386, section 9.1
+		return int(binary.LittleEndian.Uint16(chunks[14:]) & 0x3fff), int(binary.LittleEndian.Uint16(chunks[16:]) & 0x3fff), true
+	case kind == "VP8L" && len(chunks) >= chunk+lossless:
+		bits := binary.LittleEndian.Uint32(chunks[9:])
+		return 1 + int(bits&0x3fff), 1 + int(bits>>14&0x3fff), true
+	}
+	return 0, 0, false
 }
 
 // webpStill is a WebP file with the chunks of one frame.
