@@ -97,11 +97,12 @@ import "C"
 import "runtime"
 
 // separately has the pieces of a clip, which this goroutine has OpenCV read, decoded each
-// for itself, until the function that it returns is called. Only in these codecs do key
-// frames leave something of what was decoded before.
+// for itself, until the function that it returns is called. Key frames of H.264, H.265 and MPEG-4
+// leave something of what was decoded before, and where one of VP8, VP9 or AV1 is lost, what rests
+// on it is decoded with what was there before.
 func (v *video) separately(list []piece) (done func()) {
 	switch v.stream.codecpar.codec_id {
-	case C.AV_CODEC_ID_H264, C.AV_CODEC_ID_HEVC, C.AV_CODEC_ID_MPEG4:
+	case C.AV_CODEC_ID_H264, C.AV_CODEC_ID_HEVC, C.AV_CODEC_ID_MPEG4, C.AV_CODEC_ID_VP8, C.AV_CODEC_ID_VP9, C.AV_CODEC_ID_AV1:
 	default:
 		return func() {}
 	}

@@ -5,6 +5,7 @@ package decode
 import (
 	"math"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"deepfaked/preprocess"
@@ -58,6 +59,33 @@ func TestTheLastPictureIsThere(t *testing.T) {
 	d, err := decodePath(t, path, preprocess.MP4, inMotion())
 	if err != nil || len(d.arena.Frames()) != 16 || len(d.arena.Stretches()) != 4 {
 		t.Errorf("%d frames and %d stretches, %v", len(d.arena.Frames()), len(d.arena.Stretches()), err)
+	}
+}
+
+// TestALostKeyFrame: where a key frame of VP8, VP9 or AV1 could not be decoded, the pictures that rest on it
+// were made of one from another part of the film, and judged.
+func TestALostKeyFrame(t *testing.T) {
+	t.Parallel()
+	for name, codec := range map[string][]string{
+		"VP8": {"-c:v", "libvpx", "-deadline", "realtime", "-cpu-used", "8", "-b:v", "1M"},
+		"VP9": {"-c:v", "libvpx-vp9", "-deadline", "realtime", "-cpu-used", "8", "-b:v", "1M"},
+		"AV1": {"-c:v", "libsvtav1", "-preset", "12"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			path := filepath.Join(t.TempDir(), "x.avi")
+			ffmpeg(t, slices.Concat([]string{"-f", "lavfi", "-i", "testsrc2=s=160x120:r=25:d=20", "-pix_fmt", "yuv420p", "-g", "100", "-keyint_min", "100"}, codec, []string{path})...)
+			d, err := decodeBytes(t, spoiledChunks(read(t, path), "00dc", 200, 200), preprocess.AVI, preprocess.DefaultLimits())
+			if err != nil || !slices.Equal(d.Notes, []preprocess.Note{preprocess.Incomplete}) || len(d.arena.Frames()) < 12 {
+				t.Fatalf("%d frames, notes %q, %v", len(d.arena.Frames()), d.Notes, err)
+			}
+			film := ffmpeg(t, "-i", path, "-vsync", "passthrough", "-pix_fmt", "rgb24", "-f", "rawvideo", "-")
+			for i, ref := range d.arena.Frames() {
+				if off := apart(film, d.pixels(t, i).pix); off > 2 {
+					t.Errorf("frame %d at %v is none of the film: %.1f off", i, ref.At, off)
+				}
+			}
+		})
 	}
 }
 
