@@ -62,6 +62,27 @@ func TestTheLastPictureIsThere(t *testing.T) {
 	}
 }
 
+// TestRefreshedPictures: of films of H.264 with intra-refresh, pictures were judged of which a part had been made up, or
+// was of another part of the film: the first of a refresh was lost where its number began anew, as every sixteenth does.
+func TestRefreshedPictures(t *testing.T) {
+	t.Parallel()
+	for _, every := range []string{"48", "49", "60"} {
+		path := filepath.Join(t.TempDir(), "x.mp4")
+		ffmpeg(t, "-f", "lavfi", "-i", "testsrc2=s=160x120:r=25:d=20", "-pix_fmt", "yuv420p", "-c:v", "libx264", "-preset", "ultrafast",
+			"-x264-params", "intra-refresh=1:keyint="+every, "-movflags", "frag_keyframe+empty_moov", path)
+		d := mustDecode(t, path, preprocess.MP4)
+		if n := len(d.arena.Frames()); n != 16 {
+			t.Errorf("refreshed every %s: %d frames", every, n)
+		}
+		film := ffmpeg(t, "-i", path, "-vsync", "passthrough", "-pix_fmt", "rgb24", "-f", "rawvideo", "-")
+		for i, ref := range d.arena.Frames() {
+			if off := apart(film, d.pixels(t, i).pix); off > .1 {
+				t.Errorf("refreshed every %s: frame %d at %v is none of the film: %.2f off", every, i, ref.At, off)
+			}
+		}
+	}
+}
+
 // TestALostKeyFrame: where a key frame of VP8, VP9 or AV1 could not be decoded, the pictures that rest on it
 // were made of one from another part of the film, and judged.
 func TestALostKeyFrame(t *testing.T) {

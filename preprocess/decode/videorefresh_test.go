@@ -73,7 +73,7 @@ func TestPlanOfAFilmWithoutKeyFrames(t *testing.T) {
 		}
 		wantSoundPlan(t, packets, targets, 16, budget)
 		for _, target := range targets {
-			if from := packets[target.from]; target.packet-target.from < from.after || target.from > 0 && from.after != 92 {
+			if from := packets[target.from]; target.packet-target.from < from.after || target.from > 0 && from.after != 94 {
 				t.Errorf("target %+v, from a packet with %+v", target, from)
 			}
 		}
