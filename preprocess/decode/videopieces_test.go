@@ -62,6 +62,31 @@ func TestTheLastPictureIsThere(t *testing.T) {
 	}
 }
 
+// TestCutOpenGroups: of films with open groups that had been cut without coding anew, up to two of sixteen pictures were
+// lost: those that the decoder still held back when their part of the film was over, and those before the first whole one.
+func TestCutOpenGroups(t *testing.T) {
+	t.Parallel()
+	whole := filepath.Join(t.TempDir(), "x.mp4")
+	ffmpeg(t, "-f", "lavfi", "-i", "testsrc2=s=160x120:r=25:d=20", "-pix_fmt", "yuv420p", "-c:v", "libx264", "-preset", "veryfast",
+		"-x264-params", "open-gop=1:keyint=24:min-keyint=24:bframes=8:b-adapt=0:scenecut=0", whole)
+	film := ffmpeg(t, "-i", whole, "-vsync", "passthrough", "-pix_fmt", "rgb24", "-f", "rawvideo", "-")
+	for name, args := range map[string][]string{
+		"a.mkv": {"-ss", "11"}, "b.mp4": {"-ss", "13.2"}, "c.mkv": {"-ss", "7", "-t", "0.8"},
+	} {
+		path := filepath.Join(t.TempDir(), name)
+		ffmpeg(t, slices.Concat(args, []string{"-i", whole, "-c", "copy", "-avoid_negative_ts", "make_zero", path})...)
+		d := mustDecode(t, path, map[string]preprocess.Format{".mp4": preprocess.MP4, ".mkv": preprocess.Matroska}[filepath.Ext(name)])
+		if n := len(d.arena.Frames()); n != 16 || d.Notes != nil {
+			t.Errorf("%s: %d frames, notes %q", name, n, d.Notes)
+		}
+		for i, ref := range d.arena.Frames() {
+			if off := apart(film, d.pixels(t, i).pix); off > 2 {
+				t.Errorf("%s: frame %d at %v is none of the film: %.1f off", name, i, ref.At, off)
+			}
+		}
+	}
+}
+
 // TestRefreshedPictures: of films of H.264 with intra-refresh, pictures were judged of which a part had been made up, or
 // was of another part of the film: the first of a refresh was lost where its number began anew, as every sixteenth does.
 func TestRefreshedPictures(t *testing.T) {

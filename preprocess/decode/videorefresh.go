@@ -21,6 +21,7 @@ type h264Picture struct {
 	reference bool // others rest on it
 	rests     bool // it rests on others itself, by the kind of its first part
 	opens     bool // it does not complete another one
+	alone     bool // nothing behind it is shown before it, or rests on what is
 	halves    bool // settings come with it that allow pictures to be coded in two halves
 }
 
@@ -36,7 +37,7 @@ func readH264(packet []byte, prefix int) (pic h264Picture) {
 		case unitSEI:
 			pic.after = max(pic.after, recoveryCount(unit[1:]))
 		case unitKeySlice:
-			return h264Picture{reference: true, opens: true, halves: pic.halves}
+			return h264Picture{reference: true, opens: true, alone: true, halves: pic.halves}
 		case unitSettings:
 			pic.opens, pic.halves = true, pic.halves || !wholeOnly(unit)
 		case unitSlice, 2: // whole, or the first of three parts
