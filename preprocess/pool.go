@@ -168,7 +168,7 @@ func (p *Pool) attempt(ctx context.Context, f *os.File, req DecodeRequest, decla
 // the file was to be handed over is not the file's fault: another gets it.
 func (p *Pool) exchange(ctx context.Context, req DecodeRequest, source *os.File, e *ear) (*DecodeReply, error) {
 	began := time.Now()
-	if lengthy(source, req.Size, req.Format) {
+	if lengthy(source, req) {
 		release, err := p.hold(ctx)
 		if err != nil {
 			return nil, err

@@ -48,7 +48,7 @@ func decodeContainer(src Source, out *Arena) (Found, error) {
 	if err := c.scan(in, src); err != nil {
 		return Found{}, err
 	}
-	if c.onlySound(in, src.Format) {
+	if c.onlySound(in, src) {
 		c.video = nil
 	}
 	if c.sound.Silent() {
@@ -105,14 +105,24 @@ func (c *container) scan(in *input, src Source) error {
 }
 
 // onlySound says whether an orderly file has one track for pictures and none in it, as of a recorder
-// whose camera was off. Of several, there may be some in those that are passed over. A file that says how many there should be was cut off. An MP4 file in fragments
-// may be, too: it says of no track how much there is.
-func (c *container) onlySound(in *input, f preprocess.Format) bool {
+// whose camera was off. Of several, there may be some in those that are passed over. A file that says how many there should be was cut off.
+func (c *container) onlySound(in *input, src Source) bool {
 	if c.video == nil || in.several(C.AVMEDIA_TYPE_VIDEO) || len(c.video.packets) > 0 || c.video.stream.nb_frames > 0 || c.damaged || c.torn || !c.enoughSound() {
 		return false
 	}
-	name, err := demuxer(f)
-	return err == nil && (name != "mov" || c.chosen.nb_frames > 0)
+	return c.toItsEnd(src)
+}
+
+// toItsEnd says whether an orderly file is there to its end, which not all demuxers tell. An MP4 file in fragments
+// may be cut off between two of them: it says of no track how much there is. So may WebM and MKV between two clusters.
+func (c *container) toItsEnd(src Source) bool {
+	switch name, _ := demuxer(src.Format); name { // the one by which it was opened
+	case "mov":
+		return c.chosen.nb_frames > 0
+	case "matroska":
+		return wholeSegment(src.File, src.Size)
+	}
+	return true
 }
 
 // foreignCodec refuses a stream that is not decoded.

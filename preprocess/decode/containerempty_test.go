@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"deepfaked/preprocess"
@@ -58,10 +59,71 @@ func TestTrackWithoutPictures(t *testing.T) {
 		"with an index": indexed[:binary.BigEndian.Uint32(boxContent(t, indexed, "stco")[8:])],
 		"in fragments":  fragments[:bytes.LastIndex(before, []byte("moof"))-4],
 	} {
-		_, err := decodeBytes(t, file, preprocess.MP4, preprocess.DefaultLimits())
-		if err == nil {
-			t.Fatalf("cut off, %s: judged", how)
+		wantNoPictures(t, "cut off, "+how, file, preprocess.MP4)
+	}
+}
+
+// wantNoPictures asserts that a film is refused for its pictures.
+func wantNoPictures(t *testing.T, name string, file []byte, format preprocess.Format) {
+	t.Helper()
+	_, err := decodeBytes(t, file, format, preprocess.DefaultLimits())
+	if err == nil {
+		t.Fatalf("%s: judged", name)
+	}
+	wantFault(t, err, preprocess.UnsupportedMediaType, "none of its pictures")
+}
+
+// TestFilmCutOffBeforeItsPictures: WebM and MKV films that broke off between two clusters, with nothing but sound
+// until then, were judged as a sound of a second. One that was written while it was recorded, and has no pictures at
+// all, can't be told from these.
+func TestFilmCutOffBeforeItsPictures(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		codecs []string
+		format preprocess.Format
+	}{
+		"x.webm": {[]string{"-c:v", "libvpx", "-c:a", "libopus"}, preprocess.WebM},
+		"x.mkv":  {[]string{"-c:v", "libx264", "-c:a", "aac"}, preprocess.Matroska},
+	} {
+		film := func(args ...string) []byte {
+			path := filepath.Join(t.TempDir(), name)
+			ffmpeg(t, slices.Concat([]string{"-f", "lavfi", "-i", "testsrc2=s=160x120:r=25:d=2", "-f", "lavfi", "-i", "sine=440:d=5", "-pix_fmt", "yuv420p"},
+				tc.codecs, args, []string{"-cluster_time_limit", "500", path})...)
+			return read(t, path)
 		}
-		wantFault(t, err, preprocess.UnsupportedMediaType, "none of its pictures")
+		late := film("-vf", "setpts=PTS+3/TB", "-fps_mode", "passthrough")
+		cluster, cut := []byte{0x1f, 0x43, 0xb6, 0x75}, 0
+		for range 3 {
+			cut += 1 + bytes.Index(late[cut+1:], cluster)
+		}
+		wantNoPictures(t, name+" cut off", late[:cut], tc.format)
+		wantNoPictures(t, name+" as it was recorded", film("-vf", "select=0", "-live", "1"), tc.format)
+	}
+}
+
+// TestWholeSegment: a Matroska file is whole if its segment says where it ends, and that is not behind its end.
+func TestWholeSegment(t *testing.T) {
+	t.Parallel()
+	const header, body = "\x1a\x45\xdf\xa3\x83abc", "\x18\x53\x80\x67\x10\x00\x00\x05"
+	for name, tc := range map[string]struct {
+		file string
+		want bool
+	}{
+		"whole":           {header + body + "12345", true},
+		"more behind":     {header + body + "123456", true},
+		"a gap before":    {header + "\xec\x40\x01." + body + "12345", true},
+		"of eight bytes":  {header + body[:4] + "\x01\x00\x00\x00\x00\x00\x00\x05" + "12345", true},
+		"cut off":         {header + body + "1234", false},
+		"of any length":   {header + body[:4] + "\xff" + "12345", false},
+		"as recorded":     {header + body[:4] + "\x01\xff\xff\xff\xff\xff\xff\xff" + "12345", false},
+		"no length":       {header + body[:4] + "\x00" + "123456789", false},
+		"only a header":   {header, false},
+		"within":          {header[:7], false},
+		"within a number": {header + body[:6], false},
+		"nothing":         {"", false},
+	} {
+		if got := wholeSegment(strings.NewReader(tc.file), int64(len(tc.file))); got != tc.want {
+			t.Errorf("%s: %v", name, got)
+		}
 	}
 }

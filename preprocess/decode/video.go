@@ -45,6 +45,7 @@ type video struct {
 	stretchPixels int  // the same of stretches
 	keyed         bool // there has been a picture that rests on no other
 	headless      bool // there were some before that, or some that nothing is known of
+	leading       bool // there may still be some behind that which are shown before it
 	refresh       refresh
 	fields        fields
 	settings      settings
@@ -97,13 +98,13 @@ func (v *video) note(p *C.AVPacket) error {
 	next := packet{at: at, empty: v.unshown(p), second: v.fields.second(p, pic.opens)}
 	next.key = p.flags&C.AV_PKT_FLAG_KEY != 0 && !next.second && v.starts(p)
 	over := v.refresh.follow(v.packets, &next, pic)
+	v.leading = v.leading && !next.key
 	if !v.keyed && (over || next.alone()) {
 		v.keyed, v.opening = true, at
+		v.leading = v.stream.codecpar.codec_id == C.AV_CODEC_ID_H264 && next.key && !pic.alone
 	}
 	v.headless = v.headless || !v.keyed || v.settings.foreign
-	// Some decoders put what rests on pictures that are not there on grey ones. So does what comes
-	// behind the first whole one and is shown before it.
-	next.hidden = p.flags&(C.AV_PKT_FLAG_DISCARD|C.AV_PKT_FLAG_CORRUPT) != 0 || !v.keyed || v.settings.foreign || v.headless && at < v.opening
+	next.hidden = p.flags&(C.AV_PKT_FLAG_DISCARD|C.AV_PKT_FLAG_CORRUPT) != 0 || v.settings.foreign || v.restsOnMissing(next)
 	v.packets = append(v.packets, next)
 	if !next.shown() {
 		return nil
@@ -116,6 +117,13 @@ func (v *video) note(p *C.AVPacket) error {
 		return tooLong(v.last-v.first, v.limit)
 	}
 	return nil
+}
+
+// restsOnMissing says whether a packet's picture rests on some that are not there: what comes before the first whole one, or
+// behind it and is shown before it. Some decoders put these on grey ones. Of H.264 FFmpeg gives none that are shown
+// before a first picture that was cut from others; MKV may have no times for them, so that they seem to be shown with it.
+func (v *video) restsOnMissing(p packet) bool {
+	return !v.keyed || v.headless && p.at < v.opening || v.leading && !p.key && p.at <= v.opening
 }
 
 // picture is what a packet of H.264 says of its picture.

@@ -76,7 +76,7 @@ import (
 // codecs pictures themselves tell.
 func (v *video) watchDamage(list []piece, targets []target, reels []*reel) (done func()) {
 	switch v.stream.codecpar.codec_id {
-	case C.AV_CODEC_ID_HEVC, C.AV_CODEC_ID_VP9, C.AV_CODEC_ID_AV1, C.AV_CODEC_ID_MJPEG:
+	case C.AV_CODEC_ID_HEVC, C.AV_CODEC_ID_VP8, C.AV_CODEC_ID_VP9, C.AV_CODEC_ID_AV1, C.AV_CODEC_ID_MJPEG:
 	default:
 		return func() {}
 	}

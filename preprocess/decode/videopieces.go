@@ -17,6 +17,7 @@ static __thread int pieceCount;
 static __thread AVFrame *held[HELD];
 static __thread int heldCount;
 static __thread int sent; // whether a packet was, after the last frame
+static __thread int given; // whether the decoder has given a frame of this piece
 
 void packetSent(const AVPacket *); // in videodamage.go
 int decoderAnswered(int);
@@ -28,7 +29,9 @@ static int realReceive(AVCodecContext *c, AVFrame *f) {
 	static receiveFrame real;
 	if (!real)
 		real = (receiveFrame)dlsym(RTLD_NEXT, "avcodec_receive_frame");
-	return real ? decoderAnswered(real(c, f)) : AVERROR(ENOSYS);
+	int r = real ? decoderAnswered(real(c, f)) : AVERROR(ENOSYS);
+	given |= r >= 0;
+	return r;
 }
 
 static int realSend(AVCodecContext *c, const AVPacket *p) {
@@ -52,6 +55,20 @@ static void hold(AVCodecContext *c) {
 	}
 }
 
+// empty takes all frames out of the decoder, which forgets what it has decoded. One of H.264 that began at a key frame
+// behind which pictures may be shown before it holds back what it was given before that came out, and would drop it
+// now as being unfit. What is shown behind one that came out is fit, however, and nothing else is left then.
+static void empty(AVCodecContext *c) {
+	int flags = c->flags;
+	if (given)
+		c->flags |= AV_CODEC_FLAG_OUTPUT_CORRUPT;
+	realSend(c, NULL);
+	hold(c);
+	c->flags = flags;
+	avcodec_flush_buffers(c);
+	given = 0;
+}
+
 // avcodec_send_packet stands in front of libavcodec's: what comes before a piece is taken
 // out of the decoder and the decoder forgets it.
 int avcodec_send_packet(AVCodecContext *c, const AVPacket *p) {
@@ -59,11 +76,8 @@ int avcodec_send_packet(AVCodecContext *c, const AVPacket *p) {
 	sent = 1;
 	for (; pieceCount > 0 && p && p->size > 0 && p->pts >= *pieceStarts; pieceCount--, pieceStarts++)
 		begins = 1;
-	if (begins) {
-		realSend(c, NULL);
-		hold(c);
-		avcodec_flush_buffers(c);
-	}
+	if (begins)
+		empty(c);
 	packetSent(p);
 	return decoderAnswered(realSend(c, p));
 }
@@ -88,6 +102,7 @@ int receivePiece(AVCodecContext *c, AVFrame *f) {
 static void separatePieces(const int64_t *starts, int n) {
 	pieceStarts = starts;
 	pieceCount = n;
+	given = 0;
 	while (heldCount > 0)
 		av_frame_free(&held[--heldCount]);
 }
@@ -97,11 +112,12 @@ import "C"
 import "runtime"
 
 // separately has the pieces of a clip, which this goroutine has OpenCV read, decoded each
-// for itself, until the function that it returns is called. Only in these codecs do key
-// frames leave something of what was decoded before.
+// for itself, until the function that it returns is called. Key frames of H.264, H.265 and MPEG-4
+// leave something of what was decoded before, and where one of VP8, VP9 or AV1 is lost, what rests
+// on it is decoded with what was there before.
 func (v *video) separately(list []piece) (done func()) {
 	switch v.stream.codecpar.codec_id {
-	case C.AV_CODEC_ID_H264, C.AV_CODEC_ID_HEVC, C.AV_CODEC_ID_MPEG4:
+	case C.AV_CODEC_ID_H264, C.AV_CODEC_ID_HEVC, C.AV_CODEC_ID_MPEG4, C.AV_CODEC_ID_VP8, C.AV_CODEC_ID_VP9, C.AV_CODEC_ID_AV1:
 	default:
 		return func() {}
 	}

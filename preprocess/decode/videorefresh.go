@@ -21,6 +21,7 @@ type h264Picture struct {
 	reference bool // others rest on it
 	rests     bool // it rests on others itself, by the kind of its first part
 	opens     bool // it does not complete another one
+	alone     bool // nothing behind it is shown before it, or rests on what is
 	halves    bool // settings come with it that allow pictures to be coded in two halves
 }
 
@@ -36,7 +37,7 @@ func readH264(packet []byte, prefix int) (pic h264Picture) {
 		case unitSEI:
 			pic.after = max(pic.after, recoveryCount(unit[1:]))
 		case unitKeySlice:
-			return h264Picture{reference: true, opens: true, halves: pic.halves}
+			return h264Picture{reference: true, opens: true, alone: true, halves: pic.halves}
 		case unitSettings:
 			pic.opens, pic.halves = true, pic.halves || !wholeOnly(unit)
 		case unitSlice, 2: // whole, or the first of three parts
@@ -136,8 +137,9 @@ func unitPrefix(settings []byte) int {
 // the end. They name places to start at, which pass for key frames. Those that come while the one
 // before is not done are left out.
 type refresh struct {
-	from int // the packet at which it began
+	from int // the packet at which decoding would start for it
 	left int // how many pictures that others rest on it still takes; 0: none is under way
+	last int // the packet in which the last picture begins that others rest on
 }
 
 // never is how long a refresh takes that has not come to its end.
@@ -152,12 +154,27 @@ func (r *refresh) follow(packets []packet, p *packet, pic h264Picture) (over boo
 		}
 	}
 	p.key = p.key && (!pic.rests || pic.after > 0) // containers lie
-	switch {
-	case !p.key || pic.after == 0:
-	case r.left > 0:
+	if p.key && pic.after > 0 {
 		p.key = false
-	default:
-		*r, p.after = refresh{len(packets), pic.after + reorderTail}, never
+		r.begin(packets, p, pic.after+reorderTail)
+	}
+	if pic.reference && !p.second {
+		r.last = len(packets)
 	}
 	return over
+}
+
+// begin has a refresh begin at a packet behind others. Decoding starts one picture before it: FFmpeg gives a picture
+// up that rests on another one where there is none, and a part of it is whole. It makes one up where numbers of
+// pictures are missing, as behind a start, but for a picture whose number is the first.
+func (r *refresh) begin(packets []packet, p *packet, takes int) {
+	switch {
+	case r.left > 0:
+	case len(packets) == 0:
+		p.key, p.after = true, never
+		*r = refresh{left: takes}
+	case !packets[r.last].key: // else all is whole from there
+		packets[r.last].key, packets[r.last].after = true, never
+		*r = refresh{from: r.last, left: takes, last: r.last}
+	}
 }

@@ -16,17 +16,17 @@ func TestReadH264(t *testing.T) {
 		units [][]byte
 		want  h264Picture
 	}{
-		"refresh":         {[][]byte{{9, 0x10}, point, slice}, h264Picture{7, true, true, false, false}},
-		"with other":      {[][]byte{both, slice}, h264Picture{7, true, true, false, false}},
-		"nothing of it":   {[][]byte{other, slice}, h264Picture{0, true, true, false, false}},
-		"key":             {[][]byte{point, key}, h264Picture{0, true, false, true, false}},
-		"settings":        {[][]byte{{0x67, 77}, {0x68, 1}, slice}, h264Picture{0, true, true, true, true}},
-		"in parts":        {[][]byte{parts}, h264Picture{0, true, true, false, false}},
-		"rests none":      {[][]byte{plain, point}, h264Picture{0, false, false, false, false}},
-		"too long":        {[][]byte{{6, 6, 9, 0x80}, plain}, h264Picture{0, false, false, false, false}},
-		"cut":             {[][]byte{{6, 255}, {6}, plain}, h264Picture{0, false, false, false, false}},
-		"more than large": {[][]byte{{6, 6, 3, 0, 0, 0x80}, plain}, h264Picture{1 << 16, false, false, false, false}},
-		"further on":      {[][]byte{{1, 0b00110_000, 0b10001_000}}, h264Picture{0, false, false, false, false}},
+		"refresh":         {[][]byte{{9, 0x10}, point, slice}, h264Picture{7, true, true, false, false, false}},
+		"with other":      {[][]byte{both, slice}, h264Picture{7, true, true, false, false, false}},
+		"nothing of it":   {[][]byte{other, slice}, h264Picture{0, true, true, false, false, false}},
+		"key":             {[][]byte{point, key}, h264Picture{0, true, false, true, true, false}},
+		"settings":        {[][]byte{{0x67, 77}, {0x68, 1}, slice}, h264Picture{0, true, true, true, false, true}},
+		"in parts":        {[][]byte{parts}, h264Picture{0, true, true, false, false, false}},
+		"rests none":      {[][]byte{plain, point}, h264Picture{0, false, false, false, false, false}},
+		"too long":        {[][]byte{{6, 6, 9, 0x80}, plain}, h264Picture{0, false, false, false, false, false}},
+		"cut":             {[][]byte{{6, 255}, {6}, plain}, h264Picture{0, false, false, false, false, false}},
+		"more than large": {[][]byte{{6, 6, 3, 0, 0, 0x80}, plain}, h264Picture{1 << 16, false, false, false, false, false}},
+		"further on":      {[][]byte{{1, 0b00110_000, 0b10001_000}}, h264Picture{0, false, false, false, false, false}},
 		"none":            {nil, h264Picture{}},
 	} {
 		for prefix := range 5 {
@@ -73,7 +73,7 @@ func TestPlanOfAFilmWithoutKeyFrames(t *testing.T) {
 		}
 		wantSoundPlan(t, packets, targets, 16, budget)
 		for _, target := range targets {
-			if from := packets[target.from]; target.packet-target.from < from.after || target.from > 0 && from.after != 92 {
+			if from := packets[target.from]; target.packet-target.from < from.after || target.from > 0 && from.after != 94 {
 				t.Errorf("target %+v, from a packet with %+v", target, from)
 			}
 		}

@@ -81,14 +81,18 @@ func (a *Animation) check() error {
 	if len(a.Frames) == 0 {
 		return ErrDamaged
 	}
-	area := int64(0)
-	for _, f := range a.Frames {
-		area += int64(f.Extent.Dx()) * int64(f.Extent.Dy())
-	}
-	if area > MaxArea {
+	if a.Area() > MaxArea {
 		return ErrTooLarge
 	}
 	return nil
+}
+
+// Area is how many pixels all frames together have.
+func (a *Animation) Area() (pixels int64) {
+	for _, f := range a.Frames {
+		pixels += int64(f.Extent.Dx()) * int64(f.Extent.Dy())
+	}
+	return pixels
 }
 
 // Duration is the length of one pass.
