@@ -175,8 +175,7 @@ func (e *inexactError) Error() string {
 
 // clause is Error without the model's name.
 func (e *inexactError) clause() string {
-	g := e.golden
-	return fmt.Sprintf("its %s variant is not exact on this processor (the self-test gives %g in place of %g ± %g)", e.precision, float32(g.Got), g.Want, g.Tolerance)
+	return fmt.Sprintf("its %s variant is not exact on this processor (%s)", e.precision, e.golden.Clause())
 }
 
 // refused is the error where the variant was asked for by name.
