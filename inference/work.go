@@ -65,7 +65,8 @@ func (r *rowsOf) crops(media *preprocess.Media, c models.Card, pieces []piece) f
 
 // The tiles of one file over all its frames are bounded, as neighbours in time say much the same, but
 // not below those by which frames of films were measured: fewer lie elsewhere in a frame, and came
-// out otherwise (by .13 in log-odds in the median of 32 films, by .9 at most).
+// out otherwise (by .13 in log-odds in the median of 32 films, by .9 at most). A single picture has
+// as many as its model's card says.
 const (
 	videoTiles    = 48
 	measuredTiles = 4
@@ -75,7 +76,10 @@ const (
 // is queued, as crops are.
 func (r *rowsOf) tiles(media *preprocess.Media, c models.Card, pieces []piece) func(int, models.Row) {
 	side := int(c.Input.Shape[1])
-	each := max(1, min(c.Preprocessing.Tiles, max(videoTiles/len(pieces), measuredTiles)))
+	each := max(1, c.Preprocessing.Tiles)
+	if len(pieces) > 1 {
+		each = min(each, max(videoTiles/len(pieces), measuredTiles))
+	}
 	var tiles []tile
 	for i, p := range pieces {
 		f, share := media.Frames[p.frame], 1.0

@@ -75,6 +75,25 @@ func TestFramesOfFilmsHaveTheTilesOfMeasurement(t *testing.T) {
 	}
 }
 
+// TestAPictureHasTheTilesOfItsCard: a card may ask for 64 tiles, and 48 were judged, the bound of films.
+func TestAPictureHasTheTilesOfItsCard(t *testing.T) {
+	t.Parallel()
+	const side, asked = 4, 64
+	card := models.Card{Input: models.Tensor{Shape: []int64{-1, side, side, 3}}, Preprocessing: models.Preprocessing{Tiles: asked}}
+	for frames, want := range map[int]int{1: asked, 2: videoTiles} {
+		media, pieces := &preprocess.Media{}, make([]piece, frames)
+		for i := range pieces {
+			media.Frames = append(media.Frames, preprocess.Frame{Width: 8 * side, Height: 8 * side, Pix: make([]byte, 3*8*8*side*side)})
+			pieces[i].frame = i
+		}
+		r := rowsOf{count: frames}
+		r.tiles(media, card, pieces)
+		if len(r.owner) != want {
+			t.Errorf("%d frames have %d tiles, want %d", frames, len(r.owner), want)
+		}
+	}
+}
+
 // TestSurroundFollowsTheCrop: a model that compares a face with what is about it is shown
 // both in one row, the narrow crop first; by its card alone it would have had the face only.
 func TestSurroundFollowsTheCrop(t *testing.T) {

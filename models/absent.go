@@ -5,12 +5,15 @@ import (
 	"math"
 )
 
-// UnmarshalJSON leaves figures that are absent at NaN, which Validate refuses: as of
-// numbers of Go, nobody could tell them from a measured 0.
+// uncounted is a count that is absent.
+const uncounted = math.MinInt
+
+// UnmarshalJSON leaves figures that are absent at NaN and counts at uncounted, which Validate
+// refuses: as of numbers of Go, nobody could tell them from a measured 0.
 func (m *Measurement) UnmarshalJSON(data []byte) error {
 	type plain Measurement // without this method
 	nan := math.NaN()
-	*m = Measurement{AUC: nan, AUCInterval: Pair{nan, nan}, EER: nan}
+	*m = Measurement{AUC: nan, AUCInterval: Pair{nan, nan}, EER: nan, Real: uncounted, Fake: uncounted}
 	return json.Unmarshal(data, (*plain)(m))
 }
 

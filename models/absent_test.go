@@ -8,7 +8,8 @@ import (
 // TestFiguresMustBeThereAndAgree: an equal error rate that was left out was listed as 0.00, as were
 // the recall and the precision of a model that finds faces, an AUC of .94 stood beside an interval
 // of .5 to .6, and a model passed the self-test of a card without an output, as its answer lay
-// within a tolerance of 1 about 0.
+// within a tolerance of 1 about 0. A measurement without counts, from which follows how far
+// probabilities are told, had every file told at even odds, less than no measurement at all.
 func TestFiguresMustBeThereAndAgree(t *testing.T) {
 	t.Parallel()
 	judge, finds := encode(t, halved()), encode(t, finderCard())
@@ -22,6 +23,9 @@ func TestFiguresMustBeThereAndAgree(t *testing.T) {
 		"null for an AUC":           {judge, `"auc":0.8,`, `"auc":null,`, "measured.0.auc", false},
 		"no interval":               {judge, `"auc_interval":[0.7,0.9],`, ``, "measured.0.auc_interval", false},
 		"no error rate":             {judge, `"eer":0.2,`, ``, "measured.0.eer", false},
+		"no genuine items":          {judge, `"real":10,`, ``, "measured.0.real", false},
+		"no fake items":             {judge, `,"fake":10`, ``, "measured.0.fake", false},
+		"null for a count":          {judge, `"fake":10`, `"fake":null`, "measured.0.fake", false},
 		"AUC beside its interval":   {judge, `"auc":0.8,`, `"auc":0.94,`, "measured.0.auc", true},
 		"no output":                 {judge, `"output":0.25,`, ``, "golden.output", false},
 		"no output of a variant":    {judge, `"output":0.26,`, ``, "variants.0.golden.output", false},

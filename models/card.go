@@ -164,7 +164,8 @@ type Licences struct {
 }
 
 // Golden is the self-test: one row filled by Pattern must give Output, its first
-// number where there are several, within Tolerance. A card must state all three.
+// number where there are several, within Tolerance, and no other of that row may be infinite
+// or none. A card must state all three.
 type Golden struct {
 	// Pattern names the generator of the row. "lcg" fills element i with
 	// h = uint32(i*2654435761+1013904223) >> 24 (0 to 255) for uint8 and with

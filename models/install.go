@@ -9,6 +9,9 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // ErrInstalled says that a folder has a model of the name already.
@@ -91,9 +94,10 @@ func (c *Candidate) readLicences(fsys fs.FS) error {
 
 // Install writes the model to a folder of its name in dir, which it makes when
 // there is none, and returns that folder. Who may read dir may read the model, also
-// where root installs it for the service's user. Whoever reads dir meanwhile sees the
-// whole model or nothing of it. The error wraps ErrInstalled when the name is
-// taken and replace is not set. dir belongs to one Install at a time.
+// where root installs it for the service's user. Whoever reads dir meanwhile, or after the
+// process was killed, sees the whole model or nothing of it, and of a replacement the old one or
+// the new one: for a moment neither where the file system can't exchange folders. The error
+// wraps ErrInstalled when the name is taken and replace is not set. dir belongs to one Install at a time.
 func (c *Candidate) Install(dir string, replace bool) (string, error) {
 	dir, err := whole(dir)
 	if err != nil {
@@ -115,13 +119,29 @@ func (c *Candidate) Install(dir string, replace bool) (string, error) {
 	if err := c.write(filepath.Join(work, "new"), same); err != nil {
 		return "", fmt.Errorf("write the model: %w", err)
 	}
-	if err := os.Rename(target, filepath.Join(work, "old")); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return "", fmt.Errorf("replace the model: %w", err)
-	}
-	if err := os.Rename(filepath.Join(work, "new"), target); err != nil {
-		return "", errors.Join(fmt.Errorf("put the model in its place: %w", err), putBack(work, target))
+	if err := place(work, target); err != nil {
+		return "", err
 	}
 	return target, nil
+}
+
+// place puts the folder new of work where target is, which is left in work.
+func place(work, target string) error {
+	if unix.Renameat2(unix.AT_FDCWD, filepath.Join(work, "new"), unix.AT_FDCWD, target, unix.RENAME_EXCHANGE) == nil {
+		return nil
+	}
+	return placeInTurn(work, target) // there is no target, or the file system can't exchange
+}
+
+// placeInTurn moves the one away before it moves the other in.
+func placeInTurn(work, target string) error {
+	if err := os.Rename(target, filepath.Join(work, former)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("replace the model: %w", err)
+	}
+	if err := os.Rename(filepath.Join(work, "new"), target); err != nil {
+		return errors.Join(fmt.Errorf("put the model in its place: %w", err), putBack(work, target))
+	}
+	return nil
 }
 
 // whole is a folder's path from the root: the working directory may be the folder that a
@@ -136,6 +156,32 @@ func whole(dir string) (string, error) {
 		return "", fmt.Errorf("find the models folder: %w", err)
 	}
 	return filepath.Join(working, dir), nil
+}
+
+// installing begins the name of a folder that Install works in, and former is the model in there
+// that was moved away.
+const (
+	installing = ".installing-"
+	former     = "old"
+)
+
+// abandoned is the age of such a folder in which nobody installs anything any more: it takes seconds.
+const abandoned = 24 * time.Hour
+
+// sweep removes what was left behind by a process that was killed, but for a model that was
+// moved away: it may be all that is left of it. What can't be removed is in nobody's way.
+func sweep(dir string) {
+	left, _ := os.ReadDir(dir)
+	for _, e := range left {
+		work := filepath.Join(dir, e.Name())
+		_, moved := os.Lstat(filepath.Join(work, former))
+		if !strings.HasPrefix(e.Name(), installing) || !errors.Is(moved, fs.ErrNotExist) {
+			continue
+		}
+		if info, err := e.Info(); err == nil && time.Since(info.ModTime()) > abandoned {
+			_ = os.RemoveAll(work)
+		}
+	}
 }
 
 // Prepare makes the folder that Install writes to, when there is none, and says what would
@@ -153,7 +199,8 @@ func workIn(dir string) (string, error) {
 	if err := makeFolders(dir); err != nil {
 		return "", fmt.Errorf("make the models folder: %w", err)
 	}
-	work, err := os.MkdirTemp(dir, ".installing-")
+	sweep(dir)
+	work, err := os.MkdirTemp(dir, installing)
 	if err != nil {
 		return "", fmt.Errorf("write to the models folder: %w", err)
 	}
@@ -162,7 +209,7 @@ func workIn(dir string) (string, error) {
 
 // putBack undoes the first half of a replacement.
 func putBack(work, target string) error {
-	if err := os.Rename(filepath.Join(work, "old"), target); !errors.Is(err, fs.ErrNotExist) {
+	if err := os.Rename(filepath.Join(work, former), target); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	return nil

@@ -5,9 +5,13 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
+	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // candidate reads a folder of a model of the name, with a licence and with a
@@ -130,6 +134,87 @@ func TestInstallReplacesOnlyWhenTold(t *testing.T) {
 	checkTerms(t, dir, "new terms")
 	if left := listing(t, dir); len(left) != 1 {
 		t.Errorf("the models folder has %q", left)
+	}
+}
+
+// TestReplacingLeavesNoGap: the old model was moved away before the new one was moved in, and who
+// was killed between the two, or read the folder there, had no model of the name.
+func TestReplacingLeavesNoGap(t *testing.T) {
+	t.Parallel()
+	dir, next := t.TempDir(), candidate(t, "first")
+	target, err := next.Install(dir, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Renameat2(unix.AT_FDCWD, target, unix.AT_FDCWD, t.TempDir(), unix.RENAME_EXCHANGE); err != nil {
+		t.Skipf("the file system can't exchange folders: %v", err)
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for range 100 {
+			if _, err := next.Install(dir, true); err != nil {
+				t.Error(err)
+			}
+		}
+	}()
+	for gaps := 0; ; {
+		if _, err := os.Lstat(target); err != nil {
+			gaps++
+		}
+		select {
+		case <-done:
+			if gaps > 0 {
+				t.Errorf("the model was not there %d times", gaps)
+			}
+			return
+		default:
+		}
+	}
+}
+
+// TestReplacingInTurn is what is done where the file system can't exchange folders.
+func TestReplacingInTurn(t *testing.T) {
+	t.Parallel()
+	work, target := filepath.Join(t.TempDir(), ".installing-1"), filepath.Join(t.TempDir(), "first")
+	fresh := filepath.Join(work, "new")
+	if err := errors.Join(os.MkdirAll(fresh, 0o700), os.Mkdir(target, 0o700), os.WriteFile(filepath.Join(target, "mark"), nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if err := placeInTurn(work, target); err != nil || len(listing(t, target)) != 0 || listing(t, work)[0] != former {
+		t.Errorf("%v: in the place is %q, and beside it %q", err, listing(t, target), listing(t, work))
+	}
+	// What can't be replaced stays.
+	if err := errors.Join(os.RemoveAll(work), os.Mkdir(work, 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	if err := placeInTurn(work, target); err == nil || len(listing(t, work)) != 0 {
+		t.Errorf("%v, with %q in %s", err, listing(t, work), work)
+	}
+	listing(t, target)
+}
+
+// TestInstallSweeps: what a killed installation had written lay in the models folder for good.
+// What is younger may be another's work, and what was moved away the last of its model.
+func TestInstallSweeps(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for _, name := range []string{".installing-1/new", ".installing-2/new", ".installing-3/old", "other/new"} {
+		if err := os.MkdirAll(filepath.Join(dir, name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	past := time.Now().Add(-25 * time.Hour)
+	for _, name := range []string{".installing-1", ".installing-3", "other"} {
+		if err := os.Chtimes(filepath.Join(dir, name), past, past); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := candidate(t, "first").Install(dir, false); err != nil {
+		t.Fatal(err)
+	}
+	if left, want := listing(t, dir), []string{".installing-2", ".installing-3", "first", "other"}; !slices.Equal(left, want) {
+		t.Errorf("there are %q, want %q", left, want)
 	}
 }
 

@@ -92,6 +92,17 @@ func checkRate(field string, v float64) error {
 	return nil
 }
 
+// checkCount refuses what is no number of items, and what a card leaves out.
+func checkCount(field string, n int) error {
+	switch {
+	case n == uncounted:
+		return wrong(field, "is missing")
+	case n < 0:
+		return wrong(field, "is %d, it must not be negative", n)
+	}
+	return nil
+}
+
 // checkEstimate also refuses an estimate that its interval, at another field, rules out.
 func checkEstimate(field string, v float64, at string, interval Pair) error {
 	if err := checkRate(field, v); err != nil {
@@ -122,12 +133,14 @@ func checkMeasured(c *Card) error {
 		switch {
 		case m.Set == "":
 			return wrong(field+".set", "must not be empty")
-		case m.Real < 0:
-			return wrong(field+".real", "is %d, it must not be negative", m.Real)
-		case m.Fake < 0:
-			return wrong(field+".fake", "is %d, it must not be negative", m.Fake)
 		case m.ECE != nil && !within(*m.ECE, 0, 1):
 			return wrong(field+".ece", "is %g, it must be between 0 and 1", *m.ECE)
+		}
+		if err := checkCount(field+".real", m.Real); err != nil {
+			return err
+		}
+		if err := checkCount(field+".fake", m.Fake); err != nil {
+			return err
 		}
 		if err := checkEstimate(field+".auc", m.AUC, field+".auc_interval", m.AUCInterval); err != nil {
 			return err

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 )
@@ -90,10 +91,12 @@ func scan(fsys fs.FS, dir string) ([]Found, error) {
 }
 
 // read reads the model of a folder that has a card. Model folders in it are an error:
-// nothing reads them, and who put them there would wait for their models in vain.
+// nothing reads them, and who put them there would wait for their models in vain. Of a folder
+// that can't be looked into nobody knows that it is one.
 func read(fsys fs.FS, folder string) Found {
 	f := Found{Folder: folder}
 	inner, err := withCards(fsys, folder)
+	inner = slices.DeleteFunc(inner, func(other string) bool { return !seenCard(fsys, other) })
 	if err == nil && len(inner) > 0 {
 		err = fmt.Errorf("it holds a %s beside the model folder %s, which is not read so: move the card and its files into a folder of their own", CardFile, path.Base(inner[0]))
 	}
@@ -126,4 +129,10 @@ func withCards(fsys fs.FS, dir string) ([]string, error) {
 func hasCard(fsys fs.FS, folder string) bool {
 	_, err := fs.Stat(fsys, path.Join(folder, CardFile))
 	return !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) // the latter: a file among folders
+}
+
+// seenCard says whether the folder has a card for sure.
+func seenCard(fsys fs.FS, folder string) bool {
+	_, err := fs.Stat(fsys, path.Join(folder, CardFile))
+	return err == nil
 }

@@ -113,6 +113,20 @@ func TestScanTellsOfModelsBesideACard(t *testing.T) {
 	}
 }
 
+// TestWhatCantBeLookedIntoIsNoModel: a model's folder with one of root's in it, or with a link to
+// itself, was refused with the word that it holds a model folder in there, which it does not.
+func TestWhatCantBeLookedIntoIsNoModel(t *testing.T) {
+	t.Parallel()
+	dir := writeTree(t, folder(t, "only"))
+	if err := errors.Join(os.Mkdir(filepath.Join(dir, "private"), 0o700), os.Symlink("round", filepath.Join(dir, "round"))); err != nil {
+		t.Fatal(err)
+	}
+	found, err := scan(closed{os.DirFS(dir), []string{"private"}}, ".")
+	if err != nil || len(found) != 1 || found[0].Err != nil {
+		t.Errorf("%v, %v: want the model", found, err)
+	}
+}
+
 // TestAPipeIsNoFolder: one that was named as the folder of models, or of a model to add, kept every
 // command that reads models waiting for ever for somebody who would write to it.
 func TestAPipeIsNoFolder(t *testing.T) {

@@ -56,9 +56,12 @@ func (m *Model) inTF32() *Model {
 	return &Model{Card: own, ONNX: m.ONNX, Precision: TF32, whole: &whole}
 }
 
-// as is the card of a variant.
+// as is the card of a variant. What may be told is as much as of the card, whose calibration
+// it shares, and does not hang on how many files the variant was measured on.
 func (c *Card) as(v Variant) Card {
 	own := *c
+	low, high := c.Limits()
+	own.Calibration.Limits = &Pair{low, high}
 	own.File, own.SHA256, own.Golden, own.Measured, own.Variants = v.File, v.SHA256, v.Golden, v.Measured, nil
 	return own
 }

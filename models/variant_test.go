@@ -65,6 +65,22 @@ func TestVariantIsAModel(t *testing.T) {
 	}
 }
 
+// TestVariantMayTellAsMuch: a variant that was measured on fewer files than its card had other
+// limits, so that the confidence of a verdict hung on the precision that a machine ran.
+func TestVariantMayTellAsMuch(t *testing.T) {
+	t.Parallel()
+	for name, limits := range map[string]*Pair{"limits of their own": {-1, 2}, "by the counts": nil} {
+		card := halved()
+		card.Calibration.Limits = limits
+		card.Variants[0].Measured = []Measurement{{Set: "a few", AUC: .8, AUCInterval: Pair{.5, 1}, Real: 2, Fake: 3}}
+		low, high := card.Limits()
+		in := (&Model{Card: card, variants: [][]byte{nil}}).In(Int8)
+		if l, h := in.Card.Limits(); l != low || h != high {
+			t.Errorf("%s: the variant tells from %g to %g, the model from %g to %g", name, l, h, low, high)
+		}
+	}
+}
+
 // TestBothVariants: a card may have a variant for CPUs and one for GPUs.
 func TestBothVariants(t *testing.T) {
 	t.Parallel()

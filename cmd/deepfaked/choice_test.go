@@ -76,6 +76,43 @@ func alone(t *testing.T, env *ort.Environment, card models.Card, onnx []byte) fl
 	return float64(out[0])
 }
 
+// TestAVariantForGPUs: a model with a variant in half precision that ONNX Runtime runs on GPUs alone
+// could not be added on a machine without one, where the service would run the model and never the variant.
+func TestAVariantForGPUs(t *testing.T) { //nolint:paralleltest // one ONNX Runtime in a process
+	env, _ := onCPU(t, models.ImageSynthesis)
+	half := func(c *models.Card) { c.Variants[0].Precision = models.FP16 }
+	m := small(t, env, noGraph, half)
+	for _, wanted := range []string{"auto", "full", "int8"} {
+		note, err := verifyAll(env, m, wanted)
+		require.NoError(t, err, wanted)
+		assert.Contains(t, note, "its fp16 variant can't be run here (", wanted)
+	}
+	_, err := verifyAll(env, m, "fp16")
+	require.ErrorContains(t, err, "in fp16: ")
+	// What a CPU may have to run, what runs and is wrong in a batch, and a model that is wrong itself are errors.
+	for name, bad := range map[string]*models.Model{
+		"in int8":      small(t, env, noGraph, func(*models.Card) {}),
+		"in fp16":      small(t, env, graph(t, "mixed"), half),
+		"model small:": small(t, env, noGraph, func(c *models.Card) { half(c); c.Golden.Output++ }),
+	} {
+		note, err := verifyAll(env, bad, "auto")
+		assert.ErrorContains(t, err, name)
+		assert.Empty(t, note, name)
+	}
+}
+
+// TestForGPUs: what is wrong everywhere, and what fails on a GPU, is no reason to look away.
+func TestForGPUs(t *testing.T) {
+	t.Parallel()
+	unknown := errors.New("no kernel")
+	assert.True(t, forGPUs(ort.CPU, models.FP16, unknown))
+	assert.False(t, forGPUs(ort.CUDA, models.FP16, unknown))
+	assert.False(t, forGPUs(ort.CPU, models.Int8, unknown))
+	assert.False(t, forGPUs(ort.CPU, models.FP16, &ort.GraphError{}))
+	assert.False(t, forGPUs(ort.CPU, models.FP16, &ort.GoldenError{}))
+	assert.False(t, forGPUs(ort.CPU, models.FP16, ort.ErrClosed))
+}
+
 // TestAVariantThatFailsLater: a variant was chosen by its self-test with a single row. One that
 // came out wrong in a larger batch then kept the service from becoming ready, and so did one
 // that could not be loaded, where the model itself would have run.

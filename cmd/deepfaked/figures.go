@@ -133,7 +133,7 @@ func (e *evaluation) remarks() []string {
 			}
 		}
 		if m.mixed() {
-			out = append(out, fmt.Sprintf("%s: thresholds differ between files, as other tasks found something to judge; each was decided by its own, the median is shown.", kind))
+			out = append(out, fmt.Sprintf("%s: thresholds differ between files, as other tasks found something to judge or less may be told of a file than decided; each was decided by its own, the median is shown.", kind))
 		}
 	}
 	return out

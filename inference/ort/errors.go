@@ -29,16 +29,28 @@ func (e *GraphError) Error() string {
 }
 
 // GoldenError says that a model's self-test gave another number than its card
-// promises.
+// promises, or that one of those behind it is not finite.
 type GoldenError struct {
 	Model     string
 	Batch     int // rows in the run
+	Index     int // of the number within its row: beyond 0, what is wrong with it is that it is not finite
 	Got, Want float64
 	Tolerance float64
 }
 
 // Error names the model and both numbers.
 func (e *GoldenError) Error() string {
+	if e.Index > 0 {
+		return fmt.Sprintf("model %s: in a batch of %d %s: nothing could be judged by it, don't use it", e.Model, e.Batch, e.Clause())
+	}
 	return fmt.Sprintf("model %s: card.json: field golden.output: is %g, but the self-test in a batch of %d gave %g (tolerance %g): the file is another one, computes something else here, or answers by what else is in a batch; don't use it",
 		e.Model, e.Want, e.Batch, e.Got, e.Tolerance)
+}
+
+// Clause is what the self-test gives and what is wanted.
+func (e *GoldenError) Clause() string {
+	if e.Index > 0 {
+		return fmt.Sprintf("the self-test gives %g as number %d of its row, where every number must be finite", e.Got, e.Index+1)
+	}
+	return fmt.Sprintf("the self-test gives %g in place of %g ± %g", float32(e.Got), e.Want, e.Tolerance)
 }

@@ -213,7 +213,8 @@ func (s *Session) destroy() {
 // Golden runs the card's self-test alone and as the last row of the largest
 // batch, beside others that a graph which mixes rows would be told by; where each size
 // has a session of its own, of a batch of each. It returns a *GoldenError when a number
-// is off. It overwrites rows.
+// is off, or one of those behind it is none: the scheduler refuses such a row as a whole. It
+// overwrites rows.
 func Golden(s *Session, card models.Card) error {
 	proven := []int{1, s.MaxBatch()}
 	if len(s.inner) > 1 {
@@ -228,10 +229,24 @@ func Golden(s *Session, card models.Card) error {
 		if err != nil {
 			return fmt.Errorf("self-test: %w", err)
 		}
-		got := float64(outputs[len(outputs)-len(outputs)/n])
-		// Written so that NaN fails.
-		if !(math.Abs(got-card.Golden.Output) <= card.Golden.Tolerance) {
-			return &GoldenError{Model: card.Name, Batch: n, Got: got, Want: card.Golden.Output, Tolerance: card.Golden.Tolerance}
+		if err := offGolden(card, n, outputs[len(outputs)-len(outputs)/n:]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// offGolden says what is wrong with what a batch of n gave for the self-test's row.
+func offGolden(card models.Card, n int, row []float32) error {
+	off := &GoldenError{Model: card.Name, Batch: n, Got: float64(row[0]), Want: card.Golden.Output, Tolerance: card.Golden.Tolerance}
+	// Written so that NaN fails.
+	if !(math.Abs(off.Got-off.Want) <= off.Tolerance) {
+		return off
+	}
+	for i, z := range row {
+		if v := float64(z); math.IsNaN(v) || math.IsInf(v, 0) {
+			off.Got, off.Index = v, i
+			return off
 		}
 	}
 	return nil

@@ -53,7 +53,7 @@ func TestRunInHalfPrecision(t *testing.T) {
 }
 
 // A model that finds things has many numbers to say of a row: they follow those of
-// the row before, and the self-test looks at the first of its own row.
+// the row before, and the self-test compares the first of its own row.
 func TestRowsOfManyNumbers(t *testing.T) {
 	env := openEnvironment(t, nil)
 	s := newTestSession(t, env, wideModel(t), 3)
@@ -228,6 +228,24 @@ func TestGolden(t *testing.T) {
 		if _, ok := errors.AsType[*GoldenError](Golden(s, m.Card)); !ok {
 			t.Errorf("%s: a wrong number passed", m.Card.Name)
 		}
+	}
+}
+
+// Only the first number of a row was looked at. A model that finds faces and gave -Inf for boxes
+// that are none was called ok, and the service that took it refused its first picture, and
+// then all files: the scheduler settles no row that holds what is no number.
+func TestGoldenSeesWhatIsNoNumber(t *testing.T) {
+	env := openEnvironment(t, nil)
+	m := wideModel(t)
+	m.ONNX = onnx(t, "padded")
+	s := newTestSession(t, env, m, 3)
+	m.Card.Golden = models.Golden{Pattern: "lcg", Output: 60, Tolerance: .1}
+	err := Golden(s, m.Card)
+	if found, ok := errors.AsType[*GoldenError](err); !ok || found.Batch != 1 || found.Index != 47 || !math.IsInf(found.Got, -1) {
+		t.Fatalf("-Inf behind a right number: %v, want an error about it", err)
+	}
+	if !strings.Contains(err.Error(), "model wide: in a batch of 1 the self-test gives -Inf as number 48 of its row") {
+		t.Errorf("it says %v", err)
 	}
 }
 

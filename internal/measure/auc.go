@@ -22,24 +22,28 @@ func (s Scores) AUC() float64 {
 	return mean(placements(s.Fake, s.Real))
 }
 
-// AUCInterval is the 95 % interval of the AUC: DeLong's variance (DeLong, DeLong
-// and Clarke-Pearson, Biometrics 1988) on the scale of log-odds, which keeps the
-// interval within 0 and 1 (Pepe, The statistical evaluation of medical tests,
-// 2003). Where a class has few files, whose variance says little of others, and where the files
-// vary too little to say anything, as when all fakes score higher than all genuine files, that
-// would be too narrow or without width; there it is Newcombe's. Both suppose independent
-// files: many of one source make the interval too narrow.
+// AUCInterval is the 95 % interval of the AUC, from the lower one to the upper one of what two
+// methods say: DeLong's variance (DeLong, DeLong and Clarke-Pearson, Biometrics 1988) on the scale
+// of log-odds, which keeps the interval within 0 and 1 (Pepe, The statistical evaluation of medical
+// tests, 2003), and Newcombe's. Of good detectors the first is too narrow, as few files are out of
+// order (with 20 genuine files and 500 fakes at an AUC of .99 85 of 100 held the truth, with 100
+// and 500 91), and the second where the classes are not alike (of 500 and 50 files whose scores
+// vary twice as much 88); the wider holds at least 95. It is Newcombe's alone where a class has few
+// files, whose variance says little of others, and where the files vary too little to say anything,
+// as when all fakes score higher than all genuine files. Both suppose independent files: many of
+// one source make the interval too narrow.
 func (s Scores) AUCInterval() (low, high float64) {
 	auc, spread := s.AUC(), s.deLong()
-	switch {
-	case math.IsNaN(auc):
+	if math.IsNaN(auc) {
 		return auc, auc
-	case min(len(s.Real), len(s.Fake)) < few || auc == 0 || auc == 1 || spread == 0:
-		return newcombe(auc, len(s.Real), len(s.Fake))
+	}
+	low, high = newcombe(auc, len(s.Real), len(s.Fake))
+	if min(len(s.Real), len(s.Fake)) < few || auc == 0 || auc == 1 || spread == 0 {
+		return low, high
 	}
 	centre := math.Log(auc / (1 - auc))
 	reach := normal95 * spread / (auc * (1 - auc))
-	return 1 / (1 + math.Exp(reach-centre)), 1 / (1 + math.Exp(-reach-centre))
+	return min(low, 1/(1+math.Exp(reach-centre))), max(high, 1/(1+math.Exp(-reach-centre)))
 }
 
 // deLong is the standard error of the AUC; not a number with fewer than two files of a class.

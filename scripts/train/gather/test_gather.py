@@ -146,6 +146,19 @@ class Speakers(unittest.TestCase):
         for path in ("LJ001-0001.wav", "wavs/ljspeech/fs_v2/1.wav", "wavs/lj_3_gt.wav", "LJSpeech/AnaSyn/[LJ-Sample1]-7-Ground truth.wav"):
             self.assertEqual(speakers.speaker(path), "LJSpeech:only", path)
 
+    def test_chapters_of_three_digits(self):
+        """LibriSpeech has them: such clips were nobody's, or of the speaker whose number is the chapter's."""
+        for path, name in (("audio/198-209-0000.ogg", "LibriSpeech:198"), ("GT/2961_961_000005_000004.wav", "LibriSpeech:2961"), ("26-495-0000.flac", "LibriSpeech:26")):
+            self.assertEqual(speakers.speaker(path), name, path)
+
+    def test_both_voices_of_a_conversion(self):
+        """The second was not noted, and other clips of it taught models that judged the conversion."""
+        for path, names in (
+            ("s2s/p226_p231_003002_R.wav", {"VCTK:p226", "VCTK:p231"}), ("p241_302_p241_396.wav", {"VCTK:p241"}),
+            ("u2s/F_5142_36377_000004_000012-F_p253_219.wav", {"VCTK:p253", "LibriSpeech:5142"}), ("a.wav", set()),
+        ):
+            self.assertEqual(speakers.voices(speakers.speaker(path)), names, path)
+
 
 if __name__ == "__main__":
     unittest.main()

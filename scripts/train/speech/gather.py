@@ -32,7 +32,7 @@ MOST_FAKE, MOST_REAL = 8, 60
 CORPORA = (
     ("LJSpeech", re.compile(r"LJ0\d\d|lj_?speech|/lj[_/]|lj_\d", re.I)),
     ("VCTK", re.compile(r"(?<![A-Za-z\d])p[23]\d\d(?!\d)|vctk", re.I)),
-    ("LibriSpeech", re.compile(r"(?<!\d)\d{2,5}[-_]\d{4,6}[-_]\d{4,6}|libri|LL_\d|test-clean|test-other|/LT/", re.I)),
+    ("LibriSpeech", re.compile(r"(?<!\d)\d{2,5}[-_]\d{3,6}[-_]\d{4,6}|libri|LL_\d|test-clean|test-other|/LT/", re.I)),
 )
 
 

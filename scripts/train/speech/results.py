@@ -96,7 +96,7 @@ def write(path, clips, probability, facts, measured):
     hit = probability["clean"] >= points["balanced"]["threshold"]
     lines = ["# Results of `deepfaked-speech` " + facts["version"], "",
              "Written by run.py. Out-of-fold: every clip is judged by a model that saw no clip of its repository, "
-             "no fake of its system and, where paths name them, no clip of its speaker. Intervals resample repositories; "
+             "no fake of its system and no clip of a voice that its path names. Intervals resample repositories; "
              "those of shares called fake are no narrower than the exact binomial ones.", "", *measurement_table(measured), "",
              "## Operating points", "",
              "Set on all conditions pooled (a third clean, a third MP3, a sixth telephone band, a sixth degraded), "

@@ -82,6 +82,14 @@ class Unseen(unittest.TestCase):
         test = np.array([True, True, False, False, False])
         self.assertEqual(folds.unseen(clips, test).tolist(), [False, False, False, True, True])
 
+    def test_nor_either_voice_of_a_conversion(self):
+        """Of the two voices of a conversion only the first counted: clips of the second taught the model that was judged on it."""
+        clips = [clip("a/judged", 1, "AutoVC"), clip("b/other", 0, "natural"), clip("c/other", 0, "natural"), clip("d/other", 1, "VITS"), clip("e/other", 0, "natural")]
+        for c, voice in zip(clips, ("VCTK:p226|LibriSpeech:198", "LibriSpeech:198", "VCTK:p231", "VCTK:p231|VCTK:p226", "")):
+            c["speaker"] = voice
+        test = np.array([True, False, False, False, False])
+        self.assertEqual(folds.unseen(clips, test).tolist(), [False, False, True, False, True])
+
     def test_a_corpus_is_unseen_as_well(self):
         """RESULTS.md says so of every clip's system, and 55 fakes that LJSpeech's model had learned from were by systems it was judged on."""
         clips = [clip("a/judged", 1, "VITS"), clip("a/judged", 0, "natural"), clip("b/other", 1, "vits"), clip("b/other", 1, "Bark"),
@@ -91,6 +99,11 @@ class Unseen(unittest.TestCase):
         [(name, train, test)] = folds.strict_splits(clips, None)
         self.assertEqual((name, train.tolist()), ("LJSpeech", [False, False, False, True, True]))
         self.assertEqual(test.tolist(), [True, False, False, False, False])
+
+    def test_chapters_of_three_digits(self):
+        """LibriSpeech has them: such clips were of no corpus, and taught the model that was to have heard nothing of it."""
+        gather = module("gather")
+        self.assertEqual([gather.corpus(p) for p in ("a/b/audio/198-209-0000.ogg", "a/b/1089-134686-0004.flac", "a/b/1.wav")], ["LibriSpeech", "LibriSpeech", "-"])
 
     def test_names_of_one_system(self):
         """VALL-E counted as unseen by a model that had learned from its reproduction, and OpenAI's voices under their other name."""
