@@ -70,10 +70,10 @@ func New(opts Options) (*Limiter, error) {
 // count is account.Limiter's window in Redis: it begins with the first request of
 // a key, and a refused one does not prolong it. It answers whether the request is
 // allowed, how many have been in the window, and the milliseconds that are left
-// of it.
+// of it. More than a window is left when Redis' clock was put back: then another begins.
 var count = redis.NewScript(`
 local left = redis.call('PTTL', KEYS[1])
-if left <= 0 then
+if left <= 0 or left > tonumber(ARGV[2]) then
   redis.call('SET', KEYS[1], 0, 'PX', ARGV[2])
   left = tonumber(ARGV[2])
 end
