@@ -203,6 +203,9 @@ func (r *Runner) ended(jobs ...int64) account.Step {
 // has ended all the same.
 func (r *Runner) conclude(ctx context.Context, id string, err error) error {
 	if err != nil && !errors.Is(err, account.ErrFailed) && !errors.Is(err, account.ErrComplete) && !errors.Is(err, account.ErrNotFound) {
+		if account.IsUnknown(err) { // if the job has ended, nobody runs it again
+			r.unsure.add(id)
+		}
 		return err
 	}
 	if err := r.discard(ctx, id); err != nil {
