@@ -90,12 +90,12 @@ func final(err error) bool {
 func isGone(err error) bool { return errors.Is(err, spool.ErrLost) || errors.Is(err, spool.ErrDamaged) }
 
 // attempt fetches the upload and judges it, each within the deadline. How long it waits
-// in between, for others to be judged, is not the file's fault.
+// in between, for others to be judged, is not the file's fault, nor is a pause of the process.
 func (r *Runner) attempt(ctx context.Context, d detection) (account.Outcome, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	late := time.AfterFunc(r.opts.Deadline, func() { cancel(ErrTooLate) })
-	defer late.Stop()
+	late := allow(r.opts.Deadline, func() { cancel(ErrTooLate) })
+	defer late.stop()
 	outcome, err := r.analyse(ctx, d, late)
 	if err != nil && errors.Is(context.Cause(ctx), ErrTooLate) {
 		err = fmt.Errorf("%w: %w", ErrTooLate, err)
@@ -103,7 +103,7 @@ func (r *Runner) attempt(ctx context.Context, d detection) (account.Outcome, err
 	return outcome, err
 }
 
-func (r *Runner) analyse(ctx context.Context, d detection, late *time.Timer) (account.Outcome, error) {
+func (r *Runner) analyse(ctx context.Context, d detection, late *allowance) (account.Outcome, error) {
 	file, err := r.deps.Uploads.Open(ctx, d.ID, d.SHA256, d.Size)
 	if errors.Is(err, spool.ErrLost) {
 		err = r.missing(ctx, err)
@@ -115,9 +115,9 @@ func (r *Runner) analyse(ctx context.Context, d detection, late *time.Timer) (ac
 		return account.Outcome{}, err
 	}
 	defer func() { _ = file.Close() }()
-	late.Stop()
+	late.stop()
 	return r.judge(ctx, Task{
-		Begun: func() { late.Reset(r.opts.Deadline) },
+		Begun: func() { late.reset(r.opts.Deadline) },
 		ID:    d.ID, RequestID: d.RequestID, Account: d.Account, File: file, Declared: d.Declared, Sensitivity: d.Sensitivity,
 	})
 }
