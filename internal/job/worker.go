@@ -97,7 +97,7 @@ func (r *Runner) attempt(ctx context.Context, d detection) (account.Outcome, err
 	late := allow(r.opts.Deadline, func() { cancel(ErrTooLate) })
 	defer late.stop()
 	outcome, err := r.analyse(ctx, d, late)
-	if err != nil && errors.Is(context.Cause(ctx), ErrTooLate) {
+	if err != nil && errors.Is(context.Cause(ctx), ErrTooLate) && !errors.Is(err, ErrSlow) {
 		err = fmt.Errorf("%w: %w", ErrTooLate, err)
 	}
 	return outcome, err
@@ -105,21 +105,31 @@ func (r *Runner) attempt(ctx context.Context, d detection) (account.Outcome, err
 
 func (r *Runner) analyse(ctx context.Context, d detection, late *allowance) (account.Outcome, error) {
 	file, err := r.deps.Uploads.Open(ctx, d.ID, d.SHA256, d.Size)
-	if errors.Is(err, spool.ErrLost) {
-		err = r.missing(ctx, err)
+	if err == nil {
+		defer func() { _ = file.Close() }()
 	}
-	if err != nil {
-		if ctx.Err() == nil && !isGone(err) {
-			err = fmt.Errorf("%w: %w", spool.ErrAway, err) // not the file's fault
-		}
+	if err := r.unfetched(ctx, err); err != nil {
 		return account.Outcome{}, err
 	}
-	defer func() { _ = file.Close() }()
 	late.stop()
 	return r.judge(ctx, Task{
 		Begun: func() { late.reset(r.opts.Deadline) },
 		ID:    d.ID, RequestID: d.RequestID, Account: d.Account, File: file, Declared: d.Declared, Sensitivity: d.Sensitivity,
 	})
+}
+
+// unfetched says why there is no upload to be judged, unless it was fetched, with err as nil, in time.
+func (r *Runner) unfetched(ctx context.Context, err error) error {
+	if errors.Is(err, spool.ErrLost) {
+		err = r.missing(ctx, err)
+	}
+	switch {
+	case errors.Is(context.Cause(ctx), ErrTooLate):
+		return errors.Join(ErrSlow, err)
+	case err != nil && ctx.Err() == nil && !isGone(err):
+		return fmt.Errorf("%w: %w", spool.ErrAway, err) // not the file's fault
+	}
+	return err
 }
 
 // judge turns a panic into an error: it costs its own job and no other.
