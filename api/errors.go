@@ -160,6 +160,8 @@ func describeOwn(err error) *problem {
 		p.reason, p.message = uploadLost, "The upload was lost before its analysis; nothing was counted. Submit the file again."
 	case errors.Is(err, spool.ErrAway):
 		p.reason, p.message = uploadsAway, "The service can't put the upload into its store right now; nothing was counted. Retry in a moment."
+	case errors.Is(err, job.ErrSlow):
+		p.reason, p.message = uploadsAway, "The upload could not be fetched from the service's store in time; nothing was counted. Submit the file again."
 	case errors.Is(err, job.ErrTooLate):
 		p.reason, p.message = tooLate, "The analysis took too long and was stopped; nothing was counted. Retry in a moment."
 	case errors.Is(err, spool.ErrFull):

@@ -278,16 +278,17 @@ func TestUnknownRoutesAndMethods(t *testing.T) {
 func TestSentence(t *testing.T) {
 	t.Parallel()
 	for want, err := range map[string]error{
-		"The plan's daily limit of 10 submissions is used up. Retry in 3600 seconds.":                         fmt.Errorf("reserve: %w", &account.LimitError{Limit: 10, RetryAfter: time.Hour}),
-		"The plan's daily limit of 1 submission is used up. Retry in 1 second.":                               &account.LimitError{Limit: 1, RetryAfter: time.Millisecond},
-		"The plan's scan allowance is used up: upgrade the plan to continue.":                                 fmt.Errorf("reserve: %w", account.ErrQuotaExceeded),
-		"The service has more work than it can finish in time. Retry in 2 seconds.":                           &inference.SaturatedError{RetryAfter: 1001 * time.Millisecond},
-		"As many jobs of this account wait as the service has room left for everybody's. Retry in 2 seconds.": fmt.Errorf("x: %w: %w", job.ErrShare, &inference.SaturatedError{RetryAfter: 2 * time.Second}),
-		"The service is shutting down; nothing was counted. Submit the file again.":                           fmt.Errorf("x: %w", job.ErrClosed),
-		"The analysis took too long and was stopped; nothing was counted. Retry in a moment.":                 fmt.Errorf("x: %w", job.ErrTooLate),
-		"The service has no room for the upload right now; nothing was counted. Retry in a moment.":           fmt.Errorf("x: %w", spool.ErrFull),
-		"The service can't put the upload into its store right now; nothing was counted. Retry in a moment.":  fmt.Errorf("x: %w: %w", spool.ErrAway, context.DeadlineExceeded),
-		"The upload was lost before its analysis; nothing was counted. Submit the file again.":                fmt.Errorf("x: %w", spool.ErrLost),
+		"The plan's daily limit of 10 submissions is used up. Retry in 3600 seconds.":                                   fmt.Errorf("reserve: %w", &account.LimitError{Limit: 10, RetryAfter: time.Hour}),
+		"The plan's daily limit of 1 submission is used up. Retry in 1 second.":                                         &account.LimitError{Limit: 1, RetryAfter: time.Millisecond},
+		"The plan's scan allowance is used up: upgrade the plan to continue.":                                           fmt.Errorf("reserve: %w", account.ErrQuotaExceeded),
+		"The service has more work than it can finish in time. Retry in 2 seconds.":                                     &inference.SaturatedError{RetryAfter: 1001 * time.Millisecond},
+		"As many jobs of this account wait as the service has room left for everybody's. Retry in 2 seconds.":           fmt.Errorf("x: %w: %w", job.ErrShare, &inference.SaturatedError{RetryAfter: 2 * time.Second}),
+		"The service is shutting down; nothing was counted. Submit the file again.":                                     fmt.Errorf("x: %w", job.ErrClosed),
+		"The analysis took too long and was stopped; nothing was counted. Retry in a moment.":                           fmt.Errorf("x: %w", job.ErrTooLate),
+		"The upload could not be fetched from the service's store in time; nothing was counted. Submit the file again.": fmt.Errorf("x: %w: %w", job.ErrSlow, context.Canceled),
+		"The service has no room for the upload right now; nothing was counted. Retry in a moment.":                     fmt.Errorf("x: %w", spool.ErrFull),
+		"The service can't put the upload into its store right now; nothing was counted. Retry in a moment.":            fmt.Errorf("x: %w: %w", spool.ErrAway, context.DeadlineExceeded),
+		"The upload was lost before its analysis; nothing was counted. Submit the file again.":                          fmt.Errorf("x: %w", spool.ErrLost),
 		// A database that did not answer in time was told as an analysis that took too long.
 		"The service failed; nothing was counted. Retry in a moment.": fmt.Errorf("connect to the database: %w", context.DeadlineExceeded),
 	} {

@@ -81,12 +81,12 @@ func withLedger(ctx context.Context, flags configFlags, of booksFlags, command u
 }
 
 // openBooks leaves an older schema to the service that may be running on it: it
-// is brought up to date only when there is none.
+// is brought up to date only when there is none, which on PostgreSQL nobody can tell.
 func openBooks(ctx context.Context, cfg config.Config, command use) (*store.Store, error) {
 	opts := storeOptions(cfg)
 	opts.Migrate, opts.Reading = false, command == reads
 	books, err := store.Open(ctx, cfg.Data, opts)
-	if _, older := errors.AsType[*store.OlderSchemaError](err); !older {
+	if _, older := errors.AsType[*store.OlderSchemaError](err); !older || cfg.Database != "" {
 		return books, err
 	}
 	release, claimed := store.Claim(cfg.Data)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -26,6 +27,28 @@ func TestKeysOfADatabase(t *testing.T) {
 	assert.Regexp(t, idOf(first)+` +alice +pro +\S+Z +\S+Z\n`, list)
 	assert.Regexp(t, idOf(second)+` +bob +free +\S+Z +-\n`, list)
 	call(t, "keys", "revoke", "--database", database, "dfk_nothing").refused(t, exitFailed, "no such key")
+}
+
+// Whoever listed keys with a newer program had migrated the database, and old processes could not start again.
+func TestKeysLeaveAnOlderSchemaAlone(t *testing.T) {
+	t.Parallel()
+	opts := store.DefaultOptions()
+	opts.Database = postgrestest.Database(t)
+	newKeyIn(t, opts.Database, "alice", "pro") // into an empty database, which is set up
+	books, err := store.Open(t.Context(), "", opts)
+	require.NoError(t, err)
+	defer func() { assert.NoError(t, books.Close()) }()
+	require.NoError(t, books.Write(t.Context(), func(tx *store.Tx) error {
+		_, err := tx.ExecContext(t.Context(), `DELETE FROM migrations WHERE version > 1; DROP TABLE homes, clock; ALTER TABLE detections DROP COLUMN period`)
+		return err
+	}))
+	for _, command := range [][]string{{"list"}, {"revoke", "x"}, {"plan", "alice", "free"}, {"create", "--account", "bob", "--plan", "free"}} {
+		s := call(t, slices.Concat([]string{"keys"}, command, []string{"--data", t.TempDir(), "--database", opts.Database})...)
+		s.refused(t, exitFailed, "its schema is version 1", "start a service of this version")
+	}
+	var version int
+	require.NoError(t, books.Reader().QueryRowContext(t.Context(), `SELECT max(version) FROM migrations`).Scan(&version))
+	assert.Equal(t, 1, version)
 }
 
 // A database that can't be used is one sentence at the start, and never a password.

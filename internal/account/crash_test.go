@@ -1,8 +1,12 @@
 package account
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -219,6 +223,39 @@ func testPurge(t *testing.T, fresh database) {
 	}
 	c.set("2026-01-15T12:00:00Z")
 	assert.Equal(t, 2, usage(t, l, a).Used, "scans stay counted")
+}
+
+// Results whose time was over, with the SHA-256 of their files, could be read in the database's file until others
+// took their places: SQLite leaves what is deleted there.
+func TestNothingIsLeftOfWhatIsPurged(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s, err := store.Open(t.Context(), dir, store.DefaultOptions())
+	require.NoError(t, err)
+	opts, c := DefaultOptions(), at("2026-01-15T12:00:00Z")
+	opts.Now = c.Now
+	l, err := New(s, opts)
+	require.NoError(t, err)
+	a := join(t, l, "ann", "pro")
+	sum := strings.Repeat("0123456789abcdef", 4)
+	for _, frames := range []int{1, 1000} { // of which a thousand take pages of their own
+		_, err := l.Settle(t.Context(), reserve(t, l, a, false), Outcome{
+			Kind: "video", Verdict: "fake", Confidence: 0.875,
+			Report: []byte(`{"frames":[` + strings.Repeat("0.125,", frames) + `0],"sha256":"` + sum + `"}`),
+		})
+		require.NoError(t, err)
+	}
+	checkpoint := func() []byte {
+		_, err := s.SQLite().ExecContext(t.Context(), `PRAGMA wal_checkpoint(TRUNCATE)`)
+		require.NoError(t, err)
+		file, err := os.ReadFile(filepath.Join(dir, store.FileName))
+		require.NoError(t, err)
+		return file
+	}
+	assert.Equal(t, 2, bytes.Count(checkpoint(), []byte(sum)))
+	assert.Equal(t, 2, purgeDaily(t, l, c, 2, time.Hour))
+	assert.Zero(t, bytes.Count(checkpoint(), []byte(sum)))
+	require.NoError(t, s.Close())
 }
 
 // purgeDaily lets days pass on which what is due is deleted, and returns how many were.

@@ -17,7 +17,7 @@ import (
 // lookAgain is the time between two questions while the database does not answer.
 const lookAgain = 100 * time.Millisecond
 
-// IsUnknown says of an error of ReserveAll or SettleAll that nobody knows yet whether it was done.
+// IsUnknown says of an error of ReserveAll, SettleAll or Fail that nobody knows yet whether it was done.
 func IsUnknown(err error) bool {
 	_, unknown := errors.AsType[*store.UnknownError](err)
 	return unknown

@@ -19,6 +19,10 @@ import (
 // the file's fault.
 var ErrTooLate = errors.New("the analysis took too long")
 
+// ErrSlow says that an upload could not be fetched within the deadline: nothing was analysed, and the store
+// may be quicker at the next attempt.
+var ErrSlow = errors.New("the upload was not fetched in time")
+
 // Detector judges one file.
 type Detector interface {
 	Detect(ctx context.Context, r inference.Request) (inference.Result, error)

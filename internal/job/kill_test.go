@@ -32,7 +32,8 @@ const (
 // victim accepts jobs and runs them until it is killed, and writes a line for
 // each that it has accepted. Told to "die" it ends in the middle of the first
 // job, having accepted it if there was none. Told to "stall" it accepts one, says
-// "begun" in the middle of it, and fails it when its standard input ends. Told to "choose" it
+// "begun" in the middle of it, and fails it when its standard input ends; told to "nap" it completes it
+// then. Told to "choose" it
 // ends in the middle of the one job that the file "deadly" names.
 func victim(w where, does string) error {
 	ctx := context.Background()
@@ -59,6 +60,14 @@ func victim(w where, does string) error {
 				os.Exit(3)
 			}
 			<-time.After(200 * time.Millisecond)
+		case "nap":
+			if _, err := req.File.Rewind(); err != nil { // its turn has come
+				return inference.Result{}, err
+			}
+			fmt.Println("begun") //nolint:forbidigo // read by the test
+			if _, err := io.Copy(io.Discard, os.Stdin); err != nil {
+				return inference.Result{}, err
+			}
 		case "stall":
 			fmt.Println("begun") //nolint:forbidigo // read by the test
 			_, err := io.Copy(io.Discard, os.Stdin)
@@ -93,11 +102,15 @@ func victim(w where, does string) error {
 }
 
 // victims are the options of a victim. One that works is killed more often than a job
-// may be broken off, and always the same jobs may be under way.
+// may be broken off, and always the same jobs may be under way. One that naps does so for
+// longer than its deadline.
 func victims(does string) Options {
 	opts := options(4)
-	if does == "work" {
+	switch does {
+	case "work":
 		opts.Attempts = 2 * kills
+	case "nap":
+		opts.Deadline = 3 * time.Second
 	}
 	return opts
 }

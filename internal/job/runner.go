@@ -55,6 +55,7 @@ type Runner struct {
 	home     string // the mark of the place in which uploads wait
 	bell     bell
 	left     leftovers
+	unsure   leftovers // of jobs that may have ended, as the answer of the database was lost
 	inFlight inFlight
 	door     *door
 	accepts  *gather.Gather[accepted]

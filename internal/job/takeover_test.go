@@ -3,6 +3,7 @@ package job
 import (
 	"bufio"
 	"context"
+	"io"
 	"os"
 	"os/exec"
 	"sync"
@@ -18,13 +19,19 @@ import (
 	"deepfaked/internal/store"
 )
 
-// A process that is suspended in the middle of a job wakes up when another one has
-// the job, and fails it: that one decides, and the job is counted once.
-func TestSuspendedProcess(t *testing.T) {
-	t.Parallel()
-	w := onPostgres(t)
+// suspended is a process that stands still in the middle of a job, which ends after its
+// input does.
+type suspended struct {
+	process *os.Process
+	input   io.Closer
+	job     string
+}
+
+// suspend starts a victim and stops it once it has begun its job.
+func suspend(t *testing.T, w where, does string) suspended {
+	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0])
-	cmd.Env = append(os.Environ(), victimData+"="+w.data, victimDatabase+"="+w.database, victimDoes+"=stall")
+	cmd.Env = append(os.Environ(), victimData+"="+w.data, victimDatabase+"="+w.database, victimDoes+"="+does)
 	cmd.Stderr = os.Stderr
 	input, err := cmd.StdinPipe()
 	require.NoError(t, err)
@@ -40,6 +47,15 @@ func TestSuspendedProcess(t *testing.T) {
 		said[lines.Text() == "begun"] = lines.Text()
 	}
 	require.NoError(t, cmd.Process.Signal(syscall.SIGSTOP))
+	return suspended{cmd.Process, input, said[false]}
+}
+
+// A process that is suspended in the middle of a job wakes up when another one has
+// the job, and fails it: that one decides, and the job is counted once.
+func TestSuspendedProcess(t *testing.T) {
+	t.Parallel()
+	w := onPostgres(t)
+	s := suspend(t, w, "stall")
 
 	begun, finish := make(chan struct{}, 9), make(chan struct{})
 	f := setup(t, w, func(ctx context.Context, r inference.Request) (inference.Result, error) {
@@ -51,14 +67,14 @@ func TestSuspendedProcess(t *testing.T) {
 	t.Cleanup(letFinish)
 	f.inherit()
 	<-begun
-	require.NoError(t, cmd.Process.Signal(syscall.SIGCONT))
-	require.NoError(t, input.Close())
+	require.NoError(t, s.process.Signal(syscall.SIGCONT))
+	require.NoError(t, s.input.Close())
 	require.Eventually(t, func() bool { return f.state() == "scheduled" }, time.Minute, 5*time.Millisecond, "the other one has come to its end")
-	d, err := f.ledger.Detection(t.Context(), f.account, said[false])
+	d, err := f.ledger.Detection(t.Context(), f.account, s.job)
 	require.NoError(t, err)
 	assert.Equal(t, account.Processing, d.State)
 	letFinish()
-	assert.Equal(t, account.Complete, f.ended(said[false]).State)
+	assert.Equal(t, account.Complete, f.ended(s.job).State)
 	f.used(1)
 	f.empty()
 }

@@ -4,16 +4,19 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"deepfaked/inference"
 	"deepfaked/internal/account"
 	"deepfaked/internal/gather"
 	"deepfaked/internal/postgrestest"
 	"deepfaked/internal/store"
+	"deepfaked/preprocess"
 )
 
 // enterUnheard enters a place on PostgreSQL with a runner that accepts jobs and runs none.
@@ -87,12 +90,73 @@ func TestJobsWhoseAnswerIsLost(t *testing.T) {
 	f.empty()
 }
 
+// The connection broke between the COMMIT of a job's end and its answer: the job had ended and did not run again,
+// and its upload stayed in the bucket or the shared folder for an hour or two after its result.
+func TestAnEndWhoseAnswerIsLost(t *testing.T) {
+	t.Parallel()
+	for want, refusal := range map[account.State]error{account.Complete: nil, account.Failed: &preprocess.Error{Code: preprocess.UnsupportedMediaType}} {
+		t.Run(string(want), func(t *testing.T) {
+			t.Parallel()
+			w, between := onPostgres(t), &postgrestest.Unheard{}
+			client := enter(t, w)
+			w.database = postgrestest.Between(t, w.database, between.Relay)
+			f := enter(t, w)
+			f.start(func(context.Context, inference.Request) (inference.Result, error) {
+				between.Lose("det_", false)
+				result, err := good(t.Context(), inference.Request{})
+				return result, errors.Join(err, refusal)
+			}, options(1))
+			d := client.ended(f.submit(1)[0])
+			assert.Equal(t, want, d.State)
+			require.Eventually(t, func() bool { return len(f.jobs.unsure.list()) == 1 }, 10*time.Second, time.Millisecond)
+			n, err := f.jobs.Clear(t.Context())
+			require.NoError(t, err)
+			assert.Equal(t, 1, n)
+			f.empty()
+		})
+	}
+}
+
 // unknown are books whose database does not say what has come of what they reserve.
 type unknown struct{ Books }
 
 // ReserveAll implements Books.
 func (u unknown) ReserveAll(ctx context.Context, all []account.Request, also ...account.Step) error {
 	return errors.Join(u.Books.ReserveAll(ctx, all, also...), &store.UnknownError{Err: errors.New("it is away")})
+}
+
+// deaf are books whose database does not take the first end, and does not say so.
+type deaf struct {
+	Books
+
+	ends atomic.Int64
+}
+
+// SettleAll implements Books.
+func (d *deaf) SettleAll(ctx context.Context, all []account.Ended, also ...account.Step) error {
+	if d.ends.Add(1) == 1 {
+		return &store.UnknownError{Err: errors.New("it is away")}
+	}
+	return d.Books.SettleAll(ctx, all, also...)
+}
+
+// A job of which that was so runs again, and finds its upload.
+func TestAnEndThatWasNotTaken(t *testing.T) {
+	t.Parallel()
+	f := enter(t, onPostgres(t))
+	var err error
+	f.jobs, err = New(t.Context(), f.deps(good, &deaf{Books: f.ledger}), options(1))
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, f.jobs.Close(context.Background())) })
+	require.NoError(t, f.jobs.Start(t.Context()))
+	id := f.submit(1)[0]
+	require.Eventually(t, func() bool { return len(f.jobs.unsure.list()) == 1 }, 10*time.Second, time.Millisecond)
+	n, err := f.jobs.Clear(t.Context())
+	require.NoError(t, err)
+	assert.Zero(t, n)
+	assert.Equal(t, account.Complete, f.ended(id).State)
+	f.used(1)
+	f.empty()
 }
 
 // As long as nobody knows whether there is a job, it keeps its upload.

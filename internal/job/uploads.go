@@ -54,7 +54,7 @@ func (r *Runner) discard(ctx context.Context, id string) error {
 	return err
 }
 
-// leftovers are uploads that no job needs which could not be removed, or may be there. While a
+// leftovers are uploads that no job needs, or may not need, which could not be removed, or may be there. While a
 // store is away there may be any number of them; those beyond some are for Sweep.
 type leftovers struct {
 	mu  sync.Mutex
@@ -88,12 +88,15 @@ func (l *leftovers) list() []string {
 }
 
 // Clear removes the uploads that this process could not remove when their jobs
-// ended, or that may have been parked in spite of an error, and returns of how many there
+// ended, or did not as it did not hear of their ends, or that may have been parked in spite of an error, and returns of how many there
 // is nothing now. It gives up at the first that it can't remove now; what another process
 // left is for Sweep.
 func (r *Runner) Clear(ctx context.Context) (n int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, discardTime)
 	defer cancel()
+	if err := r.makeSure(ctx); err != nil {
+		return 0, err
+	}
 	for _, id := range r.left.list() {
 		if err := r.deps.Uploads.Discard(ctx, id); err != nil {
 			return n, err
@@ -102,6 +105,26 @@ func (r *Runner) Clear(ctx context.Context) (n int, err error) {
 		n++
 	}
 	return n, nil
+}
+
+// makeSure finds out which jobs have ended of those whose end the database took without our
+// hearing of it, or did not take: then they run again.
+func (r *Runner) makeSure(ctx context.Context) error {
+	unsure := r.unsure.list()
+	if len(unsure) == 0 {
+		return nil
+	}
+	wanted, err := r.wanted(ctx)
+	if err != nil {
+		return err
+	}
+	for _, id := range unsure {
+		if !slices.Contains(wanted, id) {
+			r.unsure.remove(id)
+			r.left.add(id)
+		}
+	}
+	return nil
 }
 
 // orphaned is how old an upload without a job is before it is removed. Its job

@@ -90,36 +90,46 @@ func final(err error) bool {
 func isGone(err error) bool { return errors.Is(err, spool.ErrLost) || errors.Is(err, spool.ErrDamaged) }
 
 // attempt fetches the upload and judges it, each within the deadline. How long it waits
-// in between, for others to be judged, is not the file's fault.
+// in between, for others to be judged, is not the file's fault, nor is a pause of the process.
 func (r *Runner) attempt(ctx context.Context, d detection) (account.Outcome, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	late := time.AfterFunc(r.opts.Deadline, func() { cancel(ErrTooLate) })
-	defer late.Stop()
+	late := allow(r.opts.Deadline, func() { cancel(ErrTooLate) })
+	defer late.stop()
 	outcome, err := r.analyse(ctx, d, late)
-	if err != nil && errors.Is(context.Cause(ctx), ErrTooLate) {
+	if err != nil && errors.Is(context.Cause(ctx), ErrTooLate) && !errors.Is(err, ErrSlow) {
 		err = fmt.Errorf("%w: %w", ErrTooLate, err)
 	}
 	return outcome, err
 }
 
-func (r *Runner) analyse(ctx context.Context, d detection, late *time.Timer) (account.Outcome, error) {
+func (r *Runner) analyse(ctx context.Context, d detection, late *allowance) (account.Outcome, error) {
 	file, err := r.deps.Uploads.Open(ctx, d.ID, d.SHA256, d.Size)
+	if err == nil {
+		defer func() { _ = file.Close() }()
+	}
+	if err := r.unfetched(ctx, err); err != nil {
+		return account.Outcome{}, err
+	}
+	late.stop()
+	return r.judge(ctx, Task{
+		Begun: func() { late.reset(r.opts.Deadline) },
+		ID:    d.ID, RequestID: d.RequestID, Account: d.Account, File: file, Declared: d.Declared, Sensitivity: d.Sensitivity,
+	})
+}
+
+// unfetched says why there is no upload to be judged, unless it was fetched, with err as nil, in time.
+func (r *Runner) unfetched(ctx context.Context, err error) error {
 	if errors.Is(err, spool.ErrLost) {
 		err = r.missing(ctx, err)
 	}
-	if err != nil {
-		if ctx.Err() == nil && !isGone(err) {
-			err = fmt.Errorf("%w: %w", spool.ErrAway, err) // not the file's fault
-		}
-		return account.Outcome{}, err
+	switch {
+	case errors.Is(context.Cause(ctx), ErrTooLate):
+		return errors.Join(ErrSlow, err)
+	case err != nil && ctx.Err() == nil && !isGone(err):
+		return fmt.Errorf("%w: %w", spool.ErrAway, err) // not the file's fault
 	}
-	defer func() { _ = file.Close() }()
-	late.Stop()
-	return r.judge(ctx, Task{
-		Begun: func() { late.Reset(r.opts.Deadline) },
-		ID:    d.ID, RequestID: d.RequestID, Account: d.Account, File: file, Declared: d.Declared, Sensitivity: d.Sensitivity,
-	})
+	return err
 }
 
 // judge turns a panic into an error: it costs its own job and no other.
@@ -203,6 +213,9 @@ func (r *Runner) ended(jobs ...int64) account.Step {
 // has ended all the same.
 func (r *Runner) conclude(ctx context.Context, id string, err error) error {
 	if err != nil && !errors.Is(err, account.ErrFailed) && !errors.Is(err, account.ErrComplete) && !errors.Is(err, account.ErrNotFound) {
+		if account.IsUnknown(err) { // if the job has ended, nobody runs it again
+			r.unsure.add(id)
+		}
 		return err
 	}
 	if err := r.discard(ctx, id); err != nil {

@@ -71,7 +71,8 @@ func New(opts Options) (*Limiter, error) {
 // count is account.Limiter's window in Redis: it begins with the first request of
 // a key, and a refused one does not prolong it. It answers whether the request is
 // allowed, how many have been in the window, the milliseconds that are left
-// of it, and the mark that Redis bears, which is ours where it bore none.
+// of it, and the mark that Redis bears, which is ours where it bore none. More than a
+// window is left when Redis' clock was put back: then another begins.
 var count = redis.NewScript(`
 local mark = redis.call('GET', KEYS[2])
 if not mark then
@@ -80,7 +81,7 @@ if not mark then
 end
 mark = tonumber(mark)
 local left = redis.call('PTTL', KEYS[1])
-if left <= 0 then
+if left <= 0 or left > tonumber(ARGV[2]) then
   redis.call('SET', KEYS[1], 0, 'PX', ARGV[2])
   left = tonumber(ARGV[2])
 end

@@ -333,6 +333,22 @@ func TestARefusalDoesNotTellThatRedisIsBack(t *testing.T) {
 	assert.Equal(t, []bool{true, false}, told)
 }
 
+// When the clock of Redis was put back by an hour, clients that had made their requests of a minute
+// were refused for an hour and told to come back then.
+func TestTheClockOfRedisIsPutBack(t *testing.T) {
+	t.Parallel()
+	s := startRedis(t, t.TempDir())
+	l := s.limiter(nil, long)
+	assert.True(t, l.Allow("k", 1).Allowed)
+	// To a key that is all that happens.
+	require.NoError(t, s.client().PExpire(t.Context(), "deepfaked:rate:k", long+time.Hour).Err())
+	another := s.limiter(nil, long) // which has not counted it by itself
+	assert.True(t, another.Allow("k", 1).Allowed, "a new window")
+	refused := another.Allow("k", 1)
+	assert.False(t, refused.Allowed)
+	assert.LessOrEqual(t, refused.Reset, long)
+}
+
 // A Redis that takes a question and does not answer holds a request up for the
 // timeout and no longer, and the next one not at all.
 func TestRedisHangs(t *testing.T) {

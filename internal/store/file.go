@@ -113,6 +113,8 @@ func dsn(path string, opts Options, readOnly bool) string {
 		query.Add("_pragma", "query_only(1)")
 	} else {
 		query.Set("_txlock", "immediate")
+		// What is deleted is overwritten, or it could be read in the file until its place is taken.
+		query.Add("_pragma", "secure_delete(1)")
 	}
 	return (&url.URL{Scheme: "file", Path: path, RawQuery: query.Encode()}).String()
 }

@@ -53,14 +53,18 @@ func (e *NewerSchemaError) Error() string {
 // OlderSchemaError says that the database belongs to an older version, which may
 // be using it.
 type OlderSchemaError struct {
-	Found int // in the database
-	Known int // to this program
+	Found  int  // in the database
+	Known  int  // to this program
+	Shared bool // several processes work on it, which need not be stopped
 }
 
 // Error is a sentence for an operator.
 func (e *OlderSchemaError) Error() string {
-	return fmt.Sprintf("its schema is version %d, and this version of deepfaked needs version %d: "+
-		"stop the service that runs on it and start this version's first, which brings it up to date", e.Found, e.Known)
+	first := "stop the service that runs on it and start this version's first, which brings it up to date"
+	if e.Shared {
+		first = "start a service of this version on it first, which brings it up to date, or use the version that runs on it"
+	}
+	return fmt.Sprintf("its schema is version %d, and this version of deepfaked needs version %d: %s", e.Found, e.Known, first)
 }
 
 // errForeign says that a database is another program's. It is a sentence for an operator.

@@ -229,6 +229,37 @@ func TestAnOlderSchemaIsLeftToTheClaimant(t *testing.T) {
 	assert.Equal(t, 2, version(t, old))
 }
 
+// Any newer `keys`, `keys list` too, migrated PostgreSQL: an old process that crashed afterwards could not start
+// again, although nobody had begun to renew the service.
+func TestAnOlderSchemaOfPostgresIsLeftToServices(t *testing.T) {
+	t.Parallel()
+	b, history := onPostgres(t), []migration{{"0001_first.sql", `CREATE TABLE first (x INTEGER);`}}
+	open := func(may bool) (*Store, error) {
+		b.opts.Migrate = may
+		return b.openAt(t.Context(), history)
+	}
+	old, err := open(false)
+	require.NoError(t, err, "there is nobody to disturb in an empty database")
+	t.Cleanup(func() { assert.NoError(t, old.Close()) })
+
+	history = append(history, migration{"0002_second.sql", `CREATE TABLE second (x INTEGER);`})
+	_, err = open(false)
+	var older *OlderSchemaError
+	require.ErrorAs(t, err, &older)
+	assert.Equal(t, OlderSchemaError{Found: 1, Known: 2, Shared: true}, *older)
+	require.ErrorContains(t, err, "start a service of this version")
+	require.NotContains(t, err.Error(), "stop the service")
+	assert.Equal(t, 1, version(t, old))
+
+	service, err := open(true)
+	require.NoError(t, err)
+	require.NoError(t, service.Close())
+	assert.Equal(t, 2, version(t, old))
+	again, err := open(false)
+	require.NoError(t, err, "nothing is to be done")
+	require.NoError(t, again.Close())
+}
+
 // While a service is renewed, a version that knows the schema's first step works
 // on, next to one that has made the second.
 func TestOldAndNewSideBySide(t *testing.T) {

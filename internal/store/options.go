@@ -22,11 +22,12 @@ type Options struct {
 	// Lost is how long a process on PostgreSQL may be silent before others end
 	// what it has begun.
 	Lost time.Duration
-	// Migrate brings an older schema of SQLite up to date. Only who holds the
+	// Migrate brings an older schema up to date. On SQLite only who holds the
 	// folder's Claim may: a service of an older version that is running would go
-	// on with a schema that it does not know. Without it an older schema is
-	// refused with an *OlderSchemaError. An empty folder is set up either way, and
-	// PostgreSQL is always brought up to date: its schema only ever grows.
+	// on with a schema that it does not know. On PostgreSQL such services go on
+	// beside it, as its schema only ever grows, but none of them starts again.
+	// Without it an older schema is refused with an *OlderSchemaError. An empty
+	// folder or database is set up either way.
 	Migrate bool
 	// Reading says that nothing will be written. A database of SQLite, which must be there, is opened
 	// then also where nothing can be written to its folder, such as a backup on a disk that is mounted

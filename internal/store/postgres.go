@@ -40,7 +40,7 @@ func openPostgres(ctx context.Context, opts Options, history []migration) (*Stor
 	if err := pool.Ping(patient); err != nil {
 		return nil, errors.Join(unreachable(config, err), s.Close())
 	}
-	if err := migratePostgres(ctx, db, history); err != nil {
+	if err := migratePostgres(ctx, db, history, opts.Migrate); err != nil {
 		return nil, errors.Join(fmt.Errorf("open the database %s: %w", placeOf(config), err), s.Close())
 	}
 	return s, nil
@@ -175,8 +175,8 @@ func (e *postgresEngine) once(ctx context.Context, unsynced bool, fn func(*Tx) e
 }
 
 // migratePostgres brings the schema forward under a lock that excludes others
-// who would.
-func migratePostgres(ctx context.Context, db *sql.DB, history []migration) error {
+// who would. An older one is left alone unless may is set.
+func migratePostgres(ctx context.Context, db *sql.DB, history []migration, may bool) error {
 	if current(ctx, db, history) {
 		return nil // nobody who changes it, for however long, is waited for
 	}
@@ -205,7 +205,11 @@ func migratePostgres(ctx context.Context, db *sql.DB, history []migration) error
 	if _, err := tx.ExecContext(ctx, unlessThere); err != nil {
 		return fmt.Errorf("read the schema's version: %w", err)
 	}
-	if err := migrate(ctx, tx, history, true); err != nil {
+	err = migrate(ctx, tx, history, may)
+	if older, ok := errors.AsType[*OlderSchemaError](err); ok {
+		older.Shared = true
+	}
+	if err != nil {
 		return err
 	}
 	return tx.Commit()

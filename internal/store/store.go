@@ -35,8 +35,8 @@ type engine interface {
 }
 
 // Open opens the database that opts names, or the one in the folder data, which
-// is made when it is absent; an older schema of SQLite is brought up to date with
-// Options.Migrate, for which the caller must hold the folder's Claim, and is an
+// is made when it is absent; an older schema is brought up to date with
+// Options.Migrate, for which the caller must hold the folder's Claim on SQLite, and is an
 // *OlderSchemaError without. The error is a sentence for an operator, without the
 // password, when the database can't be used, and a *NewerSchemaError when it was
 // made by a newer version. The caller closes the store.
