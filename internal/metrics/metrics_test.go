@@ -173,6 +173,15 @@ func TestDocumentationListsTheReasons(t *testing.T) {
 	assert.ElementsMatch(t, api.Reasons(), listed)
 }
 
+// Who watched for a full disk was told of files on it that were small, and lay in memory.
+func TestUploadsInMemoryAreNotOnDisk(t *testing.T) {
+	t.Parallel()
+	text := scrape(watched(seven))
+	for _, gauge := range []string{"spool_files", "spool_bytes"} {
+		assert.Regexp(t, "(?m)^# HELP deepfaked_"+gauge+" .*in this process's care.*memory", text)
+	}
+}
+
 // Jobs that were given up by the service's own fault raised no alert: they were counted with damaged
 // files, and no rule told of those. Every end of an attempt is in one, but for that of a process.
 func TestAlertsKnowTheEnds(t *testing.T) {
