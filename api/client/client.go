@@ -47,7 +47,25 @@ func New(opts Options) (*Client, error) {
 	if opts.Key == "" {
 		return nil, errors.New("the API key must be set")
 	}
-	return &Client{base: strings.TrimRight(opts.BaseURL, "/"), key: opts.Key, http: cmp.Or(opts.HTTP, http.DefaultClient)}, nil
+	calls := *cmp.Or(opts.HTTP, http.DefaultClient) // the caller's own stays as it is
+	calls.CheckRedirect = stay(calls.CheckRedirect)
+	return &Client{base: strings.TrimRight(opts.BaseURL, "/"), key: opts.Key, http: &calls}, nil
+}
+
+// stay follows no redirect of a submission: it would go on as a GET without its file.
+// Of other calls it does what next does, or net/http without one.
+func stay(next func(*http.Request, []*http.Request) error) func(*http.Request, []*http.Request) error {
+	return func(r *http.Request, via []*http.Request) error {
+		switch {
+		case via[0].Method == http.MethodPost:
+			return http.ErrUseLastResponse
+		case next != nil:
+			return next(r, via)
+		case len(via) >= 10:
+			return errors.New("stopped after 10 redirects")
+		}
+		return nil
+	}
 }
 
 // The states of a submitted detection.

@@ -26,7 +26,7 @@ type DetectOptions struct {
 // Detect uploads the media in r and waits for the verdict. name is the file's
 // name; it changes nothing. The upload is streamed: r is read once and not
 // held in memory. A refusal is an *Error, and may come before all of r has been
-// read. Another goroutine reads r, until Detect returns: it waits for a Read that
+// read; so is a redirect, which is not followed. Another goroutine reads r, until Detect returns: it waits for a Read that
 // is under way, so one that never returns holds it up until ctx ends, and only
 // then may still be reading. r is not closed.
 func (c *Client) Detect(ctx context.Context, name string, r io.Reader, opts DetectOptions) (Detection, error) {

@@ -39,7 +39,7 @@ type Bucket struct {
 // words of the URL are those that gocloud.dev documents for its scheme;
 // credentials come from where the provider's own tools take them. What is opened
 // from the bucket lies in s, within its capacity; what the client of S3 has to say goes to logger. The error is a sentence for the
-// operator, without passwords that stand in the address. The caller closes the bucket, and
+// operator, without passwords and keys that stand in the address. The caller closes the bucket, and
 // s after it.
 func Open(ctx context.Context, address string, s *spool.Spool, logger *slog.Logger) (*Bucket, error) {
 	b, err := openBucket(ctx, address, s, logger)

@@ -50,11 +50,13 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
-// The password of an endpoint stood in the error of a start that failed, and in the log of every other.
+// The password of an endpoint stood in the error of a start that failed, and in the log of every other, and a
+// key that was taken for an option in the former.
 func TestOpenTellsNoPassword(t *testing.T) {
 	t.Parallel()
 	for _, endpoint := range []string{
 		"http://u:secret@" + closed(t), "http%3A%2F%2Fu%3Asecret%40" + closed(t), "http://u:secret@" + closed(t) + "&regoin=x",
+		"http://" + closed(t) + "&accesskey=secret",
 		"http://u:secret@ho%20st", "http://u:secret/x@host", "u:secret@host",
 	} {
 		_, err := Open(t.Context(), "s3://uploads?region=x&use_path_style=true&profile=root&endpoint="+endpoint, newSpool(t, "", 0), slog.New(slog.DiscardHandler))

@@ -54,6 +54,7 @@ func TestValidateNamesTheField(t *testing.T) {
 		{`uploads is "file:///jobs?create_dir=1", it must be`, func(c *Config) { c.Uploads = "file:///jobs?create_dir=1" }},
 		{`uploads is "", it must be`, func(c *Config) { c.Uploads = "" }},
 		{`uploads is "minio://u:xxxxx@host/b", it must be`, func(c *Config) { c.Uploads = "minio://u:secret@host/b" }},
+		{`uploads is "https://a.example/c?sv=xxxxx&sig=xxxxx", it must be`, func(c *Config) { c.Uploads = "https://a.example/c?sv=1&sig=secret" }},
 		{"uploads is no address", func(c *Config) { c.Uploads = "s3://%zz" }},
 		// The parser's own words had the key in them.
 		{"uploads is no address: it must be file://, s3://BUCKET, gs://BUCKET or azblob://CONTAINER, without a key", func(c *Config) { c.Uploads = "s3://AKIAX:wJalr/SECRET@bucket" }},

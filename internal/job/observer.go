@@ -23,7 +23,8 @@ type End string
 // The ends of an attempt.
 const (
 	Complete  End = "complete"
-	Failed    End = "failed"    // for good
+	Failed    End = "failed"    // for good: the file can't be judged
+	GaveUp    End = "gave_up"   // for good, and not by the file's fault
 	Retried   End = "retried"   // there will be another attempt
 	Postponed End = "postponed" // too much work, or the upload can't be had; it does not count as an attempt
 	Returned  End = "returned"  // the process is to stop; it does not count as an attempt
@@ -35,7 +36,7 @@ func (r *Runner) attempted(j *river.Job[detection], began time.Time, end End, er
 	if r.opts.Observer == nil {
 		return
 	}
-	if err != nil && (end == Complete || end == Failed) {
+	if err != nil && (end == Complete || end == Failed || end == GaveUp) {
 		end = Retried
 	}
 	r.opts.Observer.Attempted(end, max(0, began.Sub(j.ScheduledAt)), time.Since(began))

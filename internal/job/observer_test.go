@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"deepfaked/inference"
+	"deepfaked/preprocess"
 )
 
 // observed is how attempts have ended.
@@ -42,7 +43,10 @@ func TestObserverIsToldOfAttempts(t *testing.T) {
 		want   []End
 	}{
 		"success": {good, []End{Complete}},
-		"failure": {failing(errors.New("broken")), []End{Retried, Retried, Failed}},
+		"failure": {failing(errors.New("broken")), []End{Retried, Retried, GaveUp}},
+		// Both were told as the next is, which is the file's fault and no reason for an alert.
+		"too long": {failing(ErrTooLate), []End{GaveUp}},
+		"damage":   {failing(&preprocess.Error{Code: preprocess.UnsupportedMediaType, Message: "No media."}), []End{Failed}},
 		"too much work at first": {func() detector {
 			var asked atomic.Bool
 			return func(ctx context.Context, r inference.Request) (inference.Result, error) {

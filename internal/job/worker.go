@@ -28,7 +28,7 @@ type worker struct {
 // Work takes a job to its end, or says when it is to be tried again.
 func (w *worker) Work(ctx context.Context, j *river.Job[detection]) (err error) {
 	r := w.runner
-	end := Failed
+	end := GaveUp
 	r.inFlight.begin(j.ID, *j.AttemptedAt)
 	r.door.begun(j.Args.Account)
 	defer func(began time.Time) {
@@ -65,6 +65,8 @@ func (w *worker) Work(ctx context.Context, j *river.Job[detection]) (err error) 
 		end = Retried
 		r.deps.Logger.Warn("job is tried again", "request_id", j.Args.RequestID, "detection", j.Args.ID, "attempt", j.Attempt, "error", err)
 		return &writable{err}
+	case unfit(err):
+		end = Failed
 	}
 	return r.fail(ctx, j, err)
 }
@@ -80,9 +82,12 @@ func (e *writable) Error() string { return strings.ReplaceAll(e.err.Error(), "\x
 func (e *writable) Unwrap() error { return e.err }
 
 // final says that another attempt would end in the same way.
-func final(err error) bool {
+func final(err error) bool { return unfit(err) || errors.Is(err, ErrTooLate) }
+
+// unfit says that the file is at fault, and not the service.
+func unfit(err error) bool {
 	media := (*preprocess.Error)(nil)
-	return errors.As(err, &media) || errors.Is(err, ErrTooLate)
+	return errors.As(err, &media)
 }
 
 // isGone says that the store has answered, and with something else than the upload. For once that
@@ -168,8 +173,8 @@ func (r *Runner) settleAll(ctx context.Context, all []settled) error {
 // fail tells the client why, and ends the job.
 func (r *Runner) fail(ctx context.Context, j *river.Job[detection], err error) error {
 	level := slog.LevelError
-	if media := (*preprocess.Error)(nil); errors.As(err, &media) {
-		level = slog.LevelInfo // the file's fault
+	if unfit(err) {
+		level = slog.LevelInfo
 	}
 	failed := r.deps.Books.Fail(ctx, j.Args.ID, r.deps.Sentence(err), func(ctx context.Context, tx *store.Tx) error {
 		if err := tx.Lock(ctx, "river_job", j.ID); err != nil {

@@ -26,8 +26,8 @@ func (m *Metrics) Watch(s Sources) {
 		return 0
 	})
 	m.gauge("rows_waiting", "Rows that wait for a batch in this process.", func() float64 { return float64(s.Rows()) })
-	m.gauge("spool_files", "Uploads on disk in this process's care.", func() float64 { n, _ := s.Spool(); return float64(n) })
-	m.gauge("spool_bytes", "Size of the uploads on disk in this process's care.", func() float64 { _, n := s.Spool(); return float64(n) })
+	m.gauge("spool_files", "Uploads in this process's care: small ones in its memory, others on disk.", func() float64 { n, _ := s.Spool(); return float64(n) })
+	m.gauge("spool_bytes", "Size of the uploads in this process's care, in memory and on disk.", func() float64 { _, n := s.Spool(); return float64(n) })
 	m.registry.MustRegister(&jobsWaiting{count: s.Jobs, desc: prometheus.NewDesc(namespace+"_jobs_waiting",
 		"Jobs that wait in the database, for whichever process: the same number from all of them.", nil, nil),
 		away: prometheus.NewDesc(namespace+"_database_away", "1 while the database does not answer.", nil, nil)},

@@ -69,6 +69,7 @@ func TestFigures(t *testing.T) {
 		`deepfaked_batch_rows_bucket{model="image",le="1"} 0`,
 		`deepfaked_decoder_children_lost_total{reason="timeout"} 0`,
 		`deepfaked_job_attempts_total{end="complete"} 1`,
+		`deepfaked_job_attempts_total{end="gave_up"} 0`,
 		`deepfaked_job_wait_seconds_sum 1`,
 		`deepfaked_quota_events_total{event="reserved"} 0`,
 		`deepfaked_redis_away{counts="account"} 1`,
@@ -172,6 +173,30 @@ func TestDocumentationListsTheReasons(t *testing.T) {
 	assert.ElementsMatch(t, api.Reasons(), listed)
 }
 
+// Who watched for a full disk was told of files on it that were small, and lay in memory.
+func TestUploadsInMemoryAreNotOnDisk(t *testing.T) {
+	t.Parallel()
+	text := scrape(watched(seven))
+	for _, gauge := range []string{"spool_files", "spool_bytes"} {
+		assert.Regexp(t, "(?m)^# HELP deepfaked_"+gauge+" .*in this process's care.*memory", text)
+	}
+}
+
+// Jobs that were given up by the service's own fault raised no alert: they were counted with damaged
+// files, and no rule told of those. Every end of an attempt is in one, but for that of a process.
+func TestAlertsKnowTheEnds(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../../deploy/alerts.yaml")
+	require.NoError(t, err)
+	var told []job.End
+	for _, found := range regexp.MustCompile(`end=~?"([^"]+)"`).FindAllStringSubmatch(string(text), -1) {
+		for end := range strings.SplitSeq(found[1], "|") {
+			told = append(told, job.End(end))
+		}
+	}
+	assert.ElementsMatch(t, []job.End{job.Complete, job.Failed, job.GaveUp, job.Retried, job.Postponed}, told)
+}
+
 // values are those of the labels whose values are ours.
 func values() (all []string) {
 	for _, s := range []Stage{Spool, Admission, Child, Decode, Queue, Inference, Store} {
@@ -183,7 +208,7 @@ func values() (all []string) {
 	for _, e := range []Event{Reserved, Counted, Failed, Released, Withdrawn, Exhausted, Daily, Broken} {
 		all = append(all, string(e))
 	}
-	for _, e := range []job.End{job.Complete, job.Failed, job.Retried, job.Postponed, job.Returned} {
+	for _, e := range []job.End{job.Complete, job.Failed, job.GaveUp, job.Retried, job.Postponed, job.Returned} {
 		all = append(all, string(e))
 	}
 	return all

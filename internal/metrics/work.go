@@ -10,7 +10,7 @@ import (
 
 func (m *Metrics) makeWork() {
 	m.attempts = m.counter("job_attempts_total", "Attempts at jobs, by how they ended.", "end")
-	for _, end := range []job.End{job.Complete, job.Failed, job.Retried, job.Postponed, job.Returned} {
+	for _, end := range []job.End{job.Complete, job.Failed, job.GaveUp, job.Retried, job.Postponed, job.Returned} {
 		m.attempts.WithLabelValues(string(end))
 	}
 	m.waits = m.histogram("job_wait_seconds", "Time from when a job might have begun to when it did.", seconds)

@@ -1,2 +1,2 @@
-// Package redact keeps passwords that stand in addresses out of logs and errors.
+// Package redact keeps passwords and keys that stand in addresses out of logs and errors.
 package redact

@@ -47,12 +47,10 @@ spec:
     matchLabels: {{- include "deepfaked.selector" . | nindent 6 }}
   template:
     metadata:
-      labels: {{- include "deepfaked.labels" . | nindent 8 }}
-        {{- with .root.Values.podLabels }}{{ toYaml . | nindent 8 }}{{ end }}
-      annotations:
-        prometheus.io/scrape: "true"
-        prometheus.io/port: "9090"
-        checksum/config: {{ toYaml .root.Values.config | sha256sum }}
-        {{- with .root.Values.podAnnotations }}{{ toYaml . | nindent 8 }}{{ end }}
+      {{- /* Of a key that both have the selector needs the chart's label; the annotation is the user's to decide. */}}
+      labels: {{- merge (include "deepfaked.labels" . | fromYaml) (.root.Values.podLabels | default dict) | toYaml | nindent 8 }}
+      {{- $annotations := dict "prometheus.io/scrape" "true" "prometheus.io/port" "9090" "checksum/config" (toYaml .root.Values.config | sha256sum) }}
+      {{- range $key, $value := .root.Values.podAnnotations }}{{ $_ := set $annotations $key $value }}{{ end }}
+      annotations: {{- toYaml $annotations | nindent 8 }}
     spec: {{- include "deepfaked.pod" (dict "root" $root "component" .component "values" $values) | trim | nindent 6 }}
 {{- end }}
