@@ -341,7 +341,7 @@ func TestTheClockOfRedisIsPutBack(t *testing.T) {
 	l := s.limiter(nil, long)
 	assert.True(t, l.Allow("k", 1).Allowed)
 	// To a key that is all that happens.
-	require.NoError(t, s.client().PExpire(t.Context(), "deepfaked:rate:k", long+time.Hour).Err())
+	require.NoError(t, s.client().PExpire(t.Context(), "deepfaked:{rate}:k", long+time.Hour).Err())
 	another := s.limiter(nil, long) // which has not counted it by itself
 	assert.True(t, another.Allow("k", 1).Allowed, "a new window")
 	refused := another.Allow("k", 1)
