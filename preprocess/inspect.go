@@ -12,8 +12,8 @@ import (
 // SniffBytes is how much of the beginning of a file Sniff may look at.
 const SniffBytes = 4096
 
-// inspect is all that is done to a file outside of the sandbox: the first bytes
-// against the list of formats, then the declared dimensions against the limits.
+// inspect compares the first bytes with the list of formats, then the declared dimensions with the limits. Beside
+// it, all that is done to a file outside of the sandbox is to add up the frames of a small animation (lengthy.go).
 func inspect(f io.ReaderAt, size int64, declared Kind, limits Limits) (Format, error) {
 	format, err := formatOf(f, size)
 	if err != nil {

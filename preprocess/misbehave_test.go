@@ -97,6 +97,8 @@ func act(mode string, conn *sandbox.Conn, req preprocess.DecodeRequest, files []
 		go act("spin", nil, req, nil)
 	case "refuses":
 		reply(conn, preprocess.DecodeReply{ID: req.ID, Code: preprocess.UnsupportedMediaType, Message: "No."})
+	case "lacks-memory":
+		reply(conn, preprocess.DecodeReply{ID: req.ID, Cause: "native libraries: cannot allocate memory", Leaving: true})
 	case "says-last-words", "says-cause", "says-leaving", "says-message":
 		speak(mode, conn, req)
 	case "crash":

@@ -58,10 +58,13 @@ func (o PoolOptions) lost(why Loss) {
 
 // leaving is how a child was lost that has answered all the same.
 func leaving(reply *DecodeReply) Loss {
-	if reply.Leaving {
-		return LostGaveUp
+	switch {
+	case !reply.Leaving:
+		return LostCanceled
+	case outOfMemory.MatchString(reply.Cause):
+		return LostMemory
 	}
-	return LostCanceled
+	return LostGaveUp
 }
 
 // cause finds how a child was lost that answered with err and has been ended.
@@ -108,5 +111,5 @@ func ended(err error, said string) Loss {
 // signals such as SIGSEGV too.
 const exitCrash = 2
 
-// outOfMemory are the last words of the Go runtime, of C++, of libc and of OpenCV.
+// outOfMemory are the last words of the Go runtime, of C++, of libc and of OpenCV, and the cause of a reply.
 var outOfMemory = regexp.MustCompile(`out of memory|bad_alloc|annot allocate memory|nsufficient memory`)

@@ -99,6 +99,7 @@ func TestChildrenThatFailCostOneRequest(t *testing.T) {
 		{mode: "spin", cause: "too long", loss: preprocess.LostTimeout, tune: func(o *preprocess.PoolOptions) { o.Timeout, o.CPUShare = 500*time.Millisecond, 0.01 }},
 		{mode: "spin", cause: "processor time", loss: preprocess.LostCPU, tune: func(o *preprocess.PoolOptions) { o.CPUSeconds = 1 }},
 		{mode: "hoard", cause: "no memory", loss: preprocess.LostMemory, tune: nil},
+		{mode: "lacks-memory", cause: "gives up: native libraries", loss: preprocess.LostMemory},
 		{mode: "overflow", cause: "output is", loss: preprocess.LostReply, tune: nil},
 		{mode: "no-output", cause: "makes no sense", loss: preprocess.LostReply},
 		{mode: "keeps-mapping", cause: "freeze", loss: preprocess.LostReply},

@@ -28,7 +28,7 @@ func (s Scores) AUC() float64 {
 // tests, 2003), and Newcombe's. Of good detectors the first is too narrow, as few files are out of
 // order (with 20 genuine files and 500 fakes at an AUC of .99 85 of 100 held the truth, with 100
 // and 500 91), and the second where the classes are not alike (of 500 and 50 files whose scores
-// vary twice as much 88); the wider holds at least 95. It is Newcombe's alone where a class has few
+// vary twice as much 88); both together hold at least 95. It is Newcombe's alone where a class has few
 // files, whose variance says little of others, and where the files vary too little to say anything,
 // as when all fakes score higher than all genuine files. Both suppose independent files: many of
 // one source make the interval too narrow.

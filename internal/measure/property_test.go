@@ -106,7 +106,7 @@ func TestIntervalHoldsTheTruth(t *testing.T) {
 				}
 			}
 			t.Logf("%d of %d", held, rounds)
-			assert.InDelta(t, .965, float64(held)/float64(rounds), .035)
+			assert.InDelta(t, .97, float64(held)/float64(rounds), .0295)
 		})
 	}
 }

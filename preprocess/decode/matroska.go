@@ -9,10 +9,13 @@ import (
 // matroskaSegment is the element that holds all of a Matroska file but its header: RFC 9559, section 5.1.
 const matroskaSegment = 0x18538067
 
+// maxMatroskaHead is how many elements a file may have up to its segment, which are two in all that programs write.
+const maxMatroskaHead = 1000
+
 // wholeSegment says whether all of a Matroska file's segment is there. A file that was written while it was
 // recorded does not say how long that is.
 func wholeSegment(f io.ReaderAt, size int64) bool {
-	for at := int64(0); at < size; {
+	for at, n := int64(0), 0; at < size && n < maxMatroskaHead; n++ {
 		id, idBytes := matroskaNumber(f, at)
 		length, lengthBytes := matroskaNumber(f, at+idBytes)
 		mark := int64(1) << (7 * lengthBytes)

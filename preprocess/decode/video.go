@@ -105,6 +105,11 @@ func (v *video) note(p *C.AVPacket) error {
 	}
 	v.headless = v.headless || !v.keyed || v.settings.foreign
 	next.hidden = p.flags&(C.AV_PKT_FLAG_DISCARD|C.AV_PKT_FLAG_CORRUPT) != 0 || v.settings.foreign || v.restsOnMissing(next)
+	// Of H.264 FFmpeg gives none that are shown before a first picture that was cut from others; MKV may have no
+	// times for them, so that they seem to be shown with it.
+	if !next.hidden && v.leading && !next.key && at <= v.opening {
+		next.hidden, next.ahead = true, true
+	}
 	v.packets = append(v.packets, next)
 	if !next.shown() {
 		return nil
@@ -120,10 +125,9 @@ func (v *video) note(p *C.AVPacket) error {
 }
 
 // restsOnMissing says whether a packet's picture rests on some that are not there: what comes before the first whole one, or
-// behind it and is shown before it. Some decoders put these on grey ones. Of H.264 FFmpeg gives none that are shown
-// before a first picture that was cut from others; MKV may have no times for them, so that they seem to be shown with it.
+// behind it and is shown before it. Some decoders put these on grey ones.
 func (v *video) restsOnMissing(p packet) bool {
-	return !v.keyed || v.headless && p.at < v.opening || v.leading && !p.key && p.at <= v.opening
+	return !v.keyed || v.headless && p.at < v.opening
 }
 
 // picture is what a packet of H.264 says of its picture.
@@ -241,6 +245,7 @@ func (v *video) spread() error {
 	}
 	for i := range v.packets {
 		v.packets[i].at = time.Duration(i) * clipTick * time.Millisecond
+		v.packets[i].hidden = v.packets[i].hidden && !v.packets[i].ahead // as it may be that only the time is missing
 	}
 	if shown := showOrder(v.packets); len(shown) > 0 {
 		v.first = v.packets[shown[0]].at
@@ -260,7 +265,7 @@ func (v *video) readClip(clip *os.File, list []piece, targets []target, reels []
 	}
 	defer func() { _ = capture.Close() }()
 	defer inColoursOf(v.stream)()
-	defer watchMemory(&err)()
+	defer v.watchMemory(&err)()
 	defer watchSizes(capture)()
 	defer v.separately(list)()
 	defer v.watchDamage(list, targets, reels)()

@@ -12,7 +12,7 @@ package decode
 
 static __thread int64_t damaged[DAMAGED]; // their times, in order
 static __thread int damagedCount, damageWatched;
-static __thread int noMemory; // whether a decoder had none for a picture
+static __thread int lacked; // whether a decoder had no memory for a picture
 static __thread int64_t sentAt; // the time of the packet that the decoder was given last
 
 static void tellDamage(void) {
@@ -26,7 +26,7 @@ void packetSent(const AVPacket *p) { sentAt = p ? p->pts : AV_NOPTS_VALUE; }
 
 int decoderAnswered(int r) {
 	if (r == AVERROR(ENOMEM))
-		noMemory = 1;
+		lacked = 1;
 	if (r < 0 && r != AVERROR(EAGAIN) && r != AVERROR_EOF)
 		tellDamage();
 	return r;
@@ -49,9 +49,9 @@ void decoderSaid(void *who, int level, const char *what) {
 			tellDamage();
 }
 
-static void forgetMemory(void) { noMemory = 0; }
+static void forgetMemory(void) { lacked = 0; }
 
-static int lackedMemory(void) { return noMemory; }
+static int lackedMemory(void) { return lacked; }
 
 static void watchDamage(int on) {
 	damageWatched = on;
@@ -94,8 +94,12 @@ func (v *video) watchDamage(list []piece, targets []target, reels []*reel) (done
 }
 
 // watchMemory has err say, once the function that it returns is called, that a decoder had no memory for a picture of
-// a clip: OpenCV says only that none came. The goroutine must be locked to its thread.
-func watchMemory(err *error) (done func()) {
+// a clip: OpenCV says only that none came. The goroutine must be locked to its thread. That of H.265 answers the same
+// where damage has it keep more pictures than there may be.
+func (v *video) watchMemory(err *error) (done func()) {
+	if v.stream.codecpar.codec_id == C.AV_CODEC_ID_HEVC {
+		return func() {}
+	}
 	C.forgetMemory()
 	return func() {
 		if *err == nil && C.lackedMemory() != 0 {

@@ -87,6 +87,21 @@ func TestCutOpenGroups(t *testing.T) {
 	}
 }
 
+// TestCutOpenGroupWithoutTimes: all pictures seemed to be shown with the first, and so to rest on some that had been
+// cut away: one was judged.
+func TestCutOpenGroupWithoutTimes(t *testing.T) {
+	t.Parallel()
+	whole := filepath.Join(t.TempDir(), "x.mp4")
+	ffmpeg(t, "-f", "lavfi", "-i", "testsrc2=s=160x120:r=25:d=4", "-pix_fmt", "yuv420p", "-c:v", "libx264", "-preset", "veryfast",
+		"-x264-params", "open-gop=1:keyint=50:min-keyint=50:bframes=2:b-adapt=0:scenecut=0", whole)
+	cut, path := filepath.Join(t.TempDir(), "cut.mp4"), filepath.Join(t.TempDir(), "y.mkv")
+	ffmpeg(t, "-ss", "2.1", "-i", whole, "-c", "copy", cut)
+	ffmpeg(t, "-i", cut, "-c", "copy", "-bsf:v", "setts=ts=0", path)
+	if n := len(mustDecode(t, path, preprocess.Matroska).arena.Frames()); n < 14 {
+		t.Errorf("%d frames", n)
+	}
+}
+
 // TestRefreshedPictures: of films of H.264 with intra-refresh, pictures were judged of which a part had been made up, or
 // was of another part of the film: the first of a refresh was lost where its number began anew, as every sixteenth does.
 func TestRefreshedPictures(t *testing.T) {

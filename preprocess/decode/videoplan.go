@@ -13,6 +13,7 @@ type packet struct {
 	key    bool          // decoding may start at it
 	hidden bool          // decoded but not shown
 	empty  bool          // holds no picture that is shown, by its own account
+	ahead  bool          // hidden as one that seems to be shown with the first picture, and so before what comes later
 	second bool          // holds the other half of the lines of what begins in the packet before
 	after  int           // of a key frame: the packets before pictures are whole, if decoding starts at it
 }

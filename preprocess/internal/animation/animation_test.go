@@ -282,6 +282,10 @@ func TestWebPOfTwoSizes(t *testing.T) {
 		if _, err := WebP(data); !errors.Is(err, ErrDamaged) {
 			t.Errorf("%s, with a width that is one more: %v", name, err)
 		}
+		copy(data[bytes.Index(data, []byte(patch.chunk)):], "/\xff\xff\xff") // a picture of VP8L without a chunk
+		if _, err := WebP(data); !errors.Is(err, ErrDamaged) {
+			t.Errorf("%s, with a picture that stands in no chunk: %v", name, err)
+		}
 	}
 }
 

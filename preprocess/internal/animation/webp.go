@@ -60,14 +60,15 @@ func (a *Animation) addWebP(body []byte) error {
 	x, y := 2*uint24(body), 2*uint24(body[3:])
 	w, h := 1+uint24(body[6:]), 1+uint24(body[9:])
 	flags, inner := body[15], body[16:]
-	if cw, ch, ok := codedSize(inner); ok && (cw != w || ch != h) {
+	kind := string(inner[:4])
+	if cw, ch := codedSize(inner); kind != "ALPH" && (cw != w || ch != h) {
 		return ErrDamaged // all of what is coded would be decoded, whatever the limit
 	}
 	f := Frame{
 		Rect:  image.Rect(x, y, x+w, y+h),
 		Delay: time.Duration(uint24(body[12:])) * time.Millisecond,
 		Over:  flags&2 == 0,
-		Alpha: string(inner[:4]) != "VP8 ",
+		Alpha: kind != "VP8 ",
 		still: func() []byte { return webpStill(inner, w, h) },
 	}
 	if flags&1 != 0 {
@@ -76,18 +77,19 @@ func (a *Animation) addWebP(body []byte) error {
 	return a.add(f)
 }
 
-// codedSize is the size that a frame's picture itself tells, where its chunk comes first. Behind another, of
-// transparency, libwebp compares it with that of the file that webpStill makes.
-func codedSize(chunks []byte) (w, h int, ok bool) {
+// codedSize is the size that a frame's picture itself tells, where its chunk comes first, else 0: libwebp takes what
+// is no chunk for a picture without one. Behind a chunk of transparency it compares the size with that of the
+// file that webpStill makes.
+func codedSize(chunks []byte) (w, h int) {
 	const chunk, lossy, lossless = 8, 10, 5 // lengths of headers
 	switch kind := string(chunks[:4]); {
 	case kind == "VP8 " && len(chunks) >= chunk+lossy: // RFC 6386, section 9.1
-		return int(binary.LittleEndian.Uint16(chunks[14:]) & 0x3fff), int(binary.LittleEndian.Uint16(chunks[16:]) & 0x3fff), true
+		return int(binary.LittleEndian.Uint16(chunks[14:]) & 0x3fff), int(binary.LittleEndian.Uint16(chunks[16:]) & 0x3fff)
 	case kind == "VP8L" && len(chunks) >= chunk+lossless:
 		bits := binary.LittleEndian.Uint32(chunks[9:])
-		return 1 + int(bits&0x3fff), 1 + int(bits>>14&0x3fff), true
+		return 1 + int(bits&0x3fff), 1 + int(bits>>14&0x3fff)
 	}
-	return 0, 0, false
+	return 0, 0
 }
 
 // webpStill is a WebP file with the chunks of one frame.
