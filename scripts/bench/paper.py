@@ -8,6 +8,7 @@ from .text import milliseconds, table
 
 OURS = "deepfaked"
 GOOD = 0.9  # of the peak, at twice the capacity
+EVEN = 1.25  # times the capacity of one round, which another has at most, where rounds are alike
 WHERE = {"cpu": "CPU provider", "cuda": "CUDA provider, in TF32"}
 
 
@@ -116,6 +117,20 @@ def batches(rows, provider):
     return f"The Python peers and Fastify put as many rows into a run as take least processor time for each, which was measured beforehand ({told}); deepfaked at most 8, Gin all of a request."
 
 
+def uneven(results):
+    """Which servers were so much slower in one round than in another that their figures say little."""
+    found = {}
+    for workload, servers in results.items():
+        for name, rounds in servers.items():
+            capacity = of(rounds, "capacity", "throughput")
+            if capacity and max(capacity) > EVEN * min(capacity):
+                found.setdefault(name, []).append(f"`{workload}`")
+    if not found:
+        return []
+    named = "; ".join(f"{name} ({', '.join(workloads)})" for name, workloads in found.items())
+    return [f"Between rounds the capacity of these differed by more than {EVEN:g} times, so that their figures say less: {named}.", ""]
+
+
 def method(d):
     s = d["service"]
     cpu = s["provider"] == "cpu"
@@ -140,7 +155,7 @@ def document(d):
     title, alone = ("# Beside other servers", "benchmarks.md") if d["service"]["provider"] == "cpu" else ("# Beside other servers, on a GPU", "benchmarks-gpu.md")
     parts = [
         title, "", f"Written by `scripts/benchmark-peers`; do not edit. The figures of deepfaked alone: [{alone}]({alone}).", "",
-        machine.table(d["facts"]), "", "## Goals", "", goals(d["results"]), "",
+        machine.table(d["facts"]), "", "## Goals", "", goals(d["results"]), "", *uneven(d["results"]),
     ]
     for workload, servers in d["results"].items():
         ours = servers.get(OURS, [])

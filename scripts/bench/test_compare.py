@@ -57,6 +57,12 @@ class Ratios(unittest.TestCase):
         self.assertIn("| `mix` | p99 at 80 % | not reached: ahead are Gin |", told)
         self.assertIn("| `mix` | goodput at 200 % | not reached: 89 % of the peak |", told)
 
+    def test_uneven_rounds_are_told(self):
+        """FastAPI did 80 a second in two rounds and 112 in one, and its median passed for what it does."""
+        results = {"mix": {"Gin": [a_round(100), a_round(120)], "FastAPI": [a_round(80), a_round(112)]}, "sound": {"FastAPI": [a_round(50), {"error": "it fell"}]}}
+        self.assertIn("differed by more than 1.25 times, so that their figures say less: FastAPI (`mix`).", paper.uneven(results)[0])
+        self.assertEqual(paper.uneven({"mix": {"Gin": [a_round(100), a_round(120)]}}), [])
+
     def test_what_was_not_measured_is_not_reached(self):
         """Without a figure of ours there was nobody ahead, and so the goal was called reached."""
         ours = a_round(100) | {"same": a_round()["same"] | {"p99": None}}
