@@ -83,8 +83,8 @@ func TestRefuseANewerSchema(t *testing.T) {
 	})
 }
 
-// What another program's database in the place of ours holds: no history, one in a form of its own, and one that looks like
-// ours, as long as it or not.
+// What another program's database in the place of ours holds: no history, one in a form of its own, one that looks like
+// ours, as long as it or not, and one without a name, which could not be read and was therefore switched to WAL.
 func foreign(b backend) map[string]string {
 	const like = `CREATE TABLE orders (x INTEGER); CREATE TABLE migrations (version INTEGER PRIMARY KEY, name TEXT NOT NULL); `
 	return map[string]string{
@@ -93,6 +93,7 @@ func foreign(b backend) map[string]string {
 		"a similar history": like + `INSERT INTO migrations (version, name) VALUES (1, '0001_orders.sql')`,
 		"as long a history": like + fmt.Sprintf(`INSERT INTO migrations (version, name) VALUES (%d, '0001_orders.sql')`, len(b.published())),
 		"an empty history":  like,
+		"without a name":    `CREATE TABLE migrations (version INTEGER PRIMARY KEY, name TEXT); INSERT INTO migrations (version) VALUES (1)`,
 	}
 }
 

@@ -58,7 +58,7 @@ var sqliteCatalogue = catalogue{
 }
 
 // look refuses another program's database before anything of it is changed: the first connection of connect switches it to
-// WAL. What else is wrong with it is for that to say.
+// WAL. What else is wrong with it, or keeps it from being read without writing, is for that to say.
 func look(ctx context.Context, path string, opts Options, history []migration) error {
 	if nothingIn(path) {
 		return nil
