@@ -3,6 +3,7 @@ package store
 import (
 	"crypto/sha256"
 	"fmt"
+	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -122,6 +123,23 @@ func TestRefuseAForeignDatabase(t *testing.T) {
 			})
 		})
 	}
+}
+
+// With an empty schema of the user's name before it in the search path, another program's history was taken for ours: no
+// table was found where ours would be, and its version for the one that ours had.
+func TestRefuseAForeignHistoryOfAnotherSchema(t *testing.T) {
+	t.Parallel()
+	b := backend{"", DefaultOptions()}
+	b.opts.Database = postgrestest.Database(t)
+	b.run(t, foreign(b)["a similar history"]+`; CREATE SCHEMA mine`)
+	address, err := url.Parse(b.opts.Database)
+	require.NoError(t, err)
+	query := address.Query()
+	query.Set("search_path", "mine,public")
+	address.RawQuery = query.Encode()
+	b.opts.Database = address.String()
+	_, err = Open(t.Context(), b.dir, b.opts)
+	require.ErrorIs(t, err, errForeign)
 }
 
 // A database in which nothing but the table of the history was made is ours to fill.
