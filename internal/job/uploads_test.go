@@ -3,6 +3,7 @@ package job
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"sync/atomic"
@@ -57,10 +58,12 @@ func (f *fixture) failing(err error, opts Options) *failingUploads {
 	return u
 }
 
-// slowUploads are fetched at first for as long as one waits.
+// slowUploads are fetched at first for as long as one waits, and then say what those of a bucket do (its client gives
+// the cause), or that the upload is lost.
 type slowUploads struct {
 	*spool.Spool
 
+	lost        bool
 	slow, opens atomic.Int64
 }
 
@@ -69,34 +72,39 @@ func (s *slowUploads) Open(ctx context.Context, name, sum string, size int64) (*
 		return s.Spool.Open(ctx, name, sum, size)
 	}
 	<-ctx.Done()
-	return nil, ctx.Err()
+	if s.lost {
+		return nil, spool.ErrLost
+	}
+	return nil, fmt.Errorf("read the body: %w", context.Cause(ctx))
 }
 
 // An upload that was fetched until the deadline failed its job for good, as an analysis that had taken too long, though
 // nothing had been analysed and the store was slow for that time alone. It costs an attempt; at the
-// last one the client is told what has taken too long, which it once was not.
+// last one the client is told what has taken too long, which it once was not. From a bucket it went on failing for good, as
+// the bucket's client says why it has stopped; and what was said to be lost only then cost no attempt at all.
 func TestUploadsAreSlow(t *testing.T) {
 	t.Parallel()
 	for slow, want := range map[int64]account.State{1: account.Complete, 3: account.Failed} {
-		t.Run(string(want), func(t *testing.T) {
-			t.Parallel()
-			opts := options(1)
-			f := setup(t, onSQLite(t), good, opts)
-			require.NoError(t, f.jobs.Close(t.Context()))
-			u := &slowUploads{Spool: f.spool}
-			u.slow.Store(slow)
-			f.uploads = u
-			opts.Deadline = 200 * time.Millisecond
-			f.start(good, opts)
-			d := f.ended(f.submit(1)[0])
-			assert.Equal(t, want, d.State)
-			if want == account.Failed {
-				assert.Contains(t, d.Error, ErrSlow.Error())
-				assert.NotContains(t, d.Error, ErrTooLate.Error())
-				assert.EqualValues(t, opts.Attempts, u.opens.Load())
-			}
-			f.empty()
-		})
+		for _, lost := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, lost %v", want, lost), func(t *testing.T) {
+				t.Parallel()
+				opts := options(1)
+				f := setup(t, onSQLite(t), good, opts)
+				require.NoError(t, f.jobs.Close(t.Context()))
+				u := &slowUploads{Spool: f.spool, lost: lost}
+				u.slow.Store(slow)
+				f.uploads = u
+				opts.Deadline = 200 * time.Millisecond
+				f.start(good, opts)
+				d := f.ended(f.submit(1)[0])
+				assert.Equal(t, want, d.State)
+				if want == account.Failed {
+					assert.Contains(t, d.Error, ErrSlow.Error())
+					assert.EqualValues(t, opts.Attempts, u.opens.Load())
+				}
+				f.empty()
+			})
+		}
 	}
 }
 

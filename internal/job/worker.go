@@ -110,13 +110,13 @@ func (r *Runner) attempt(ctx context.Context, d detection) (account.Outcome, err
 
 func (r *Runner) analyse(ctx context.Context, d detection, late *allowance) (account.Outcome, error) {
 	file, err := r.deps.Uploads.Open(ctx, d.ID, d.SHA256, d.Size)
+	late.stop()
 	if err == nil {
 		defer func() { _ = file.Close() }()
 	}
 	if err := r.unfetched(ctx, err); err != nil {
 		return account.Outcome{}, err
 	}
-	late.stop()
 	return r.judge(ctx, Task{
 		Begun: func() { late.reset(r.opts.Deadline) },
 		ID:    d.ID, RequestID: d.RequestID, Account: d.Account, File: file, Declared: d.Declared, Sensitivity: d.Sensitivity,
@@ -125,16 +125,25 @@ func (r *Runner) analyse(ctx context.Context, d detection, late *allowance) (acc
 
 // unfetched says why there is no upload to be judged, unless it was fetched, with err as nil, in time.
 func (r *Runner) unfetched(ctx context.Context, err error) error {
+	if errors.Is(context.Cause(ctx), ErrTooLate) {
+		return slow(err)
+	}
 	if errors.Is(err, spool.ErrLost) {
 		err = r.missing(ctx, err)
 	}
-	switch {
-	case errors.Is(context.Cause(ctx), ErrTooLate):
-		return errors.Join(ErrSlow, err)
-	case err != nil && ctx.Err() == nil && !isGone(err):
+	if err != nil && ctx.Err() == nil && !isGone(err) {
 		return fmt.Errorf("%w: %w", spool.ErrAway, err) // not the file's fault
 	}
 	return err
+}
+
+// slow is ErrSlow with the words of err, if there is one, and no more of it: what reads from a bucket says ErrTooLate
+// itself, which would end the job for good, or that the bucket is away, which would cost no attempt.
+func slow(err error) error {
+	if err == nil {
+		return ErrSlow
+	}
+	return fmt.Errorf("%w: %s", ErrSlow, err.Error())
 }
 
 // judge turns a panic into an error: it costs its own job and no other.

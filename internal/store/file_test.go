@@ -83,3 +83,24 @@ func TestExplain(t *testing.T) {
 		})
 	}
 }
+
+// "keys list" ended in "operation not permitted" where the file was another user's who lets a group write to it, as the
+// permissions of such a file can't be changed.
+func TestReadAnotherUsersDatabase(t *testing.T) {
+	t.Parallel()
+	if os.Geteuid() != 0 {
+		t.Skip("takes a second user")
+	}
+	dir := t.TempDir()
+	require.NoError(t, open(t, dir).Close())
+	for name, mode := range map[string]os.FileMode{filepath.Dir(dir): 0o755, dir: 0o777, filepath.Join(dir, FileName): 0o666} {
+		require.NoError(t, os.Chmod(name, mode))
+	}
+	opts := DefaultOptions()
+	opts.Reading = true
+	asNobody(t, func() {
+		s, err := Open(t.Context(), dir, opts)
+		require.NoError(t, err)
+		assert.NoError(t, s.Close())
+	})
+}

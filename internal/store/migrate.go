@@ -90,7 +90,7 @@ func refuseForeign(ctx context.Context, tx *sql.Tx, c catalogue, history []migra
 	if !slices.Contains(columns, "version") || !slices.Contains(columns, "name") {
 		return errForeign
 	}
-	first, err := names(ctx, tx, `SELECT name FROM migrations ORDER BY version LIMIT 1`)
+	first, err := names(ctx, tx, `SELECT coalesce(CAST(name AS TEXT), '') FROM migrations ORDER BY version LIMIT 1`)
 	switch {
 	case err != nil:
 		return err

@@ -3,6 +3,7 @@ package store
 import (
 	"crypto/sha256"
 	"fmt"
+	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -83,8 +84,8 @@ func TestRefuseANewerSchema(t *testing.T) {
 	})
 }
 
-// What another program's database in the place of ours holds: no history, one in a form of its own, and one that looks like
-// ours, as long as it or not.
+// What another program's database in the place of ours holds: no history, one in a form of its own, one that looks like
+// ours, as long as it or not, and one without a name, which could not be read and was therefore switched to WAL.
 func foreign(b backend) map[string]string {
 	const like = `CREATE TABLE orders (x INTEGER); CREATE TABLE migrations (version INTEGER PRIMARY KEY, name TEXT NOT NULL); `
 	return map[string]string{
@@ -93,6 +94,7 @@ func foreign(b backend) map[string]string {
 		"a similar history": like + `INSERT INTO migrations (version, name) VALUES (1, '0001_orders.sql')`,
 		"as long a history": like + fmt.Sprintf(`INSERT INTO migrations (version, name) VALUES (%d, '0001_orders.sql')`, len(b.published())),
 		"an empty history":  like,
+		"without a name":    `CREATE TABLE migrations (version INTEGER PRIMARY KEY, name TEXT); INSERT INTO migrations (version) VALUES (1)`,
 	}
 }
 
@@ -121,6 +123,23 @@ func TestRefuseAForeignDatabase(t *testing.T) {
 			})
 		})
 	}
+}
+
+// With an empty schema of the user's name before it in the search path, another program's history was taken for ours: no
+// table was found where ours would be, and its version for the one that ours had.
+func TestRefuseAForeignHistoryOfAnotherSchema(t *testing.T) {
+	t.Parallel()
+	b := backend{"", DefaultOptions()}
+	b.opts.Database = postgrestest.Database(t)
+	b.run(t, foreign(b)["a similar history"]+`; CREATE SCHEMA mine`)
+	address, err := url.Parse(b.opts.Database)
+	require.NoError(t, err)
+	query := address.Query()
+	query.Set("search_path", "mine,public")
+	address.RawQuery = query.Encode()
+	b.opts.Database = address.String()
+	_, err = Open(t.Context(), b.dir, b.opts)
+	require.ErrorIs(t, err, errForeign)
 }
 
 // A database in which nothing but the table of the history was made is ours to fill.

@@ -223,10 +223,11 @@ func current(ctx context.Context, db *sql.DB, history []migration) bool {
 	return err == nil && version == len(history) && name == history[version-1].name
 }
 
-// postgresCatalogue is that of PostgreSQL: of the schema that what is created goes to. Tables of extensions are the database's.
+// postgresCatalogue is that of PostgreSQL: of the schema that what is created goes to, and of the history that statements
+// find, which may lie in a later one of the search path. Tables of extensions are the database's.
 var postgresCatalogue = catalogue{
 	tables: `SELECT c.relname::text FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-		WHERE n.nspname = current_schema() AND c.relkind IN ('r', 'p', 'v', 'm', 'f')
+		WHERE (n.nspname = current_schema() OR c.oid = to_regclass('migrations')) AND c.relkind IN ('r', 'p', 'v', 'm', 'f')
 		AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'e')`,
 	columns: `SELECT attname::text FROM pg_attribute WHERE attrelid = to_regclass('migrations') AND attnum > 0 AND NOT attisdropped`,
 }

@@ -30,7 +30,11 @@ func openSQLite(ctx context.Context, data string, opts Options, history []migrat
 	if err := look(ctx, path, opts, history); err != nil {
 		return nil, fmt.Errorf("open the database %s: %w", path, err)
 	}
-	if err := os.Chmod(path, 0o600); err != nil {
+	err = os.Chmod(path, 0o600)
+	if opts.Reading && unwritable(err) { // another user's file, which may be written to all the same
+		return openReading(ctx, data, opts, history)
+	}
+	if err != nil {
 		return nil, err
 	}
 	s, err := connect(path, opts)
@@ -54,7 +58,7 @@ var sqliteCatalogue = catalogue{
 }
 
 // look refuses another program's database before anything of it is changed: the first connection of connect switches it to
-// WAL. What else is wrong with it is for that to say.
+// WAL. What else is wrong with it, or keeps it from being read without writing, is for that to say.
 func look(ctx context.Context, path string, opts Options, history []migration) error {
 	if nothingIn(path) {
 		return nil
