@@ -63,7 +63,7 @@ func TestSmallFilesThatTakeLong(t *testing.T) {
 	webp := func(n int) string {
 		const size = "\xe7\x03\x00" // a thousand
 		chunks := repeated("VP8X\x0a\x00\x00\x00\x02\x00\x00\x00"+size+size+"ANIM\x06\x00\x00\x00......",
-			"ANMF\x18\x00\x00\x00\x00\x00\x00\x00\x00\x00"+size+size+"\x64\x00\x00\x00VP8L\x00\x00\x00\x00", n)
+			"ANMF\x1e\x00\x00\x00\x00\x00\x00\x00\x00\x00"+size+size+"\x64\x00\x00\x00VP8L\x05\x00\x00\x00/\xe7\xc3\xf9\x00\x00", n)
 		return "RIFF" + string(binary.LittleEndian.AppendUint32(nil, uint32(4+len(chunks)))) + "WEBP" + chunks
 	}
 	chunk := func(kind, body string) string {
