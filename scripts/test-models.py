@@ -56,6 +56,19 @@ def scaled(nodes):
     ]
 
 
+def products():
+    """The same numbers for bytes, as sums of products with weights in 8 bits, two of which do not fit into 16 bits."""
+    return [
+        h.make_node("Flatten", ["x"], ["row"]),
+        h.make_node("Constant", [], ["w"], value=h.make_tensor("w", T.INT8, [48, 1], [127] * 48)),
+        h.make_node("MatMulInteger", ["row", "w"], ["sum"]),
+        h.make_node("Cast", ["sum"], ["f"], to=T.FLOAT),
+        constant("s", 8 / 255 / 48 / 127), constant("b", -4.0),
+        h.make_node("Mul", ["f", "s"], ["fs"]),
+        h.make_node("Add", ["fs", "b"], ["y"]),
+    ]
+
+
 def main(folder):
     one = h.make_node("Constant", [], ["one"], value=h.make_tensor("one", T.INT64, [1], [1]))
     tensor = h.make_tensor_value_info
@@ -66,6 +79,8 @@ def main(folder):
     save(folder, "half", [one, *half(nodes), last],
          [tensor("x", T.UINT8, ["n", 4, 4, 3])], [tensor("y", T.FLOAT, ["n", 1])])
     save(folder, "mixed", [one, *scaled(mean(T.UINT8, [1, 2, 3], True))],
+         [tensor("x", T.UINT8, ["n", 4, 4, 3])], [tensor("y", T.FLOAT, ["n", 1])])
+    save(folder, "products", products(),
          [tensor("x", T.UINT8, ["n", 4, 4, 3])], [tensor("y", T.FLOAT, ["n", 1])])
     save(folder, "floats", mean(T.FLOAT, [1], False),
          [tensor("x", T.FLOAT, ["n", 16])], [tensor("y", T.FLOAT, ["n"])])

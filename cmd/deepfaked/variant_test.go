@@ -51,7 +51,7 @@ func writeVaried(dir, name string, content []byte, change func(*models.Card)) er
 }
 
 // offHere makes a variant that gives another number than its self-test wants, as the
-// built-in one does on processors without VNNI.
+// built-in one did on processors without VNNI.
 func offHere(c *models.Card) { c.Variants[0].Golden.Output++ }
 
 // TestVerifyWhereAVariantIsOff: a processor without VNNI lets sums of bytes overflow,

@@ -63,6 +63,14 @@ func mixedModel(t testing.TB) *models.Model {
 	return mixed
 }
 
+// productsModel gives what bytesModel does, by sums of products of bytes.
+func productsModel(t testing.TB) *models.Model {
+	t.Helper()
+	products := bytesModel(t)
+	products.ONNX = onnx(t, "products")
+	return products
+}
+
 // floatsModel gives 3*mean+0.25 of 16 numbers.
 func floatsModel(t testing.TB) *models.Model {
 	t.Helper()

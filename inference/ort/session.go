@@ -102,6 +102,7 @@ func sessionOptions(at placement, opts Options) (*ort.SessionOptions, error) {
 		func() error { return so.SetGraphOptimizationLevel(ort.GraphOptimizationLevelEnableAll) },
 		func() error { return so.SetLogSeverityLevel(ort.LoggingLevelError) },
 		func() error { return so.SetMemPattern(false) },
+		func() error { return exactBytes(so) },
 	}
 	if at.provider.gpu() {
 		steps = append(steps, func() error { return appendGPU(so, at, opts) })

@@ -17,7 +17,7 @@ from .machine import PROGRAM
 from .peers.speak import request
 
 PATIENCE = 60  # seconds for a start
-PRECISION = {"cpu": ["--precision", "int8"], "cuda": [], "tensorrt": []}  # on a processor without 8 bits there is nothing to compare
+PRECISION = {"cpu": ["--precision", "int8"], "cuda": [], "tensorrt": []}  # in which peers run them, too
 GRACE = 5  # seconds for an end
 # Nothing of a plan may stand in the way of the load, and whoever would be answered
 # too late is told so at once: waiting may take half of the time. All else is as it comes.

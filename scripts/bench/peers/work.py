@@ -27,6 +27,7 @@ PROVIDERS = {
     "cpu": ["CPUExecutionProvider"],
     "cuda": [("CUDAExecutionProvider", {"cudnn_conv_algo_search": "HEURISTIC", "arena_extend_strategy": "kSameAsRequested", "use_tf32": "1"})],
 }
+OVERFLOWS = "_vnni" not in Path("/proc/cpuinfo").read_text()  # sums of bytes; see inference/ort/bytesums.go
 BACKDROP = 128
 SMALLEST_FACE = 80
 
@@ -74,6 +75,8 @@ class Work:
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         options.add_session_config_entry("session.inter_op.allow_spinning", "0")
         options.enable_mem_pattern = False
+        if OVERFLOWS:
+            options.add_session_config_entry("session.x64quantprecision", "1")
         session = onnxruntime.InferenceSession(path, options, providers=PROVIDERS[self.provider])
         if self.provider != "cpu" and session.get_providers()[0] == "CPUExecutionProvider":
             raise RuntimeError(f"ONNX Runtime does not run on {self.provider} here, and would run on the processor instead")

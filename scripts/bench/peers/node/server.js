@@ -21,6 +21,7 @@ const WORKERS = Number(process.env.PEER_WORKERS ?? 1);
 const ROWS = JSON.parse(process.env.PEER_ROWS ?? "{}");
 const QUEUE = Number(process.env.PEER_QUEUE ?? 64);
 const PORT = Number(process.env.PEER_PORT ?? 8000);
+const OVERFLOWS = !readFileSync("/proc/cpuinfo").includes("_vnni"); // as in work.py
 
 async function load() {
   const models = { fusion: JSON.parse(readFileSync(join(MODELS, "fusion.json"))) };
@@ -33,7 +34,9 @@ async function load() {
       intraOpNumThreads: Number(process.env.PEER_THREADS ?? 1),
       interOpNumThreads: 1,
       enableMemPattern: false,
-      extra: { session: { intra_op: { allow_spinning: "0" }, inter_op: { allow_spinning: "0" } } },
+      extra: {
+        session: { intra_op: { allow_spinning: "0" }, inter_op: { allow_spinning: "0" }, ...(OVERFLOWS && { x64quantprecision: "1" }) },
+      },
     });
     models[card.task] = { card, session };
   }
