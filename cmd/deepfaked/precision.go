@@ -26,9 +26,8 @@ func quickest(p ort.Provider) []models.Precision {
 	return []models.Precision{models.FP16, models.TF32}
 }
 
-// inPrecision chooses how the models are to be run. Processors without
-// instructions for it let sums of bytes overflow without a word: a variant has to pass
-// its self-test here, or auto keeps to the full precision.
+// inPrecision chooses how the models are to be run. What comes out of 8 bits hangs on the
+// processor: a variant has to pass its self-test here, or auto keeps to the full precision.
 func inPrecision(env *ort.Environment, loaded []*models.Model, wanted string, logger *slog.Logger) ([]choice, error) {
 	chosen := make([]choice, len(loaded))
 	for i, m := range loaded {

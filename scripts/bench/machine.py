@@ -23,10 +23,14 @@ def said(*command):
 
 
 def processor():
-    for line in Path("/proc/cpuinfo").read_text().splitlines():
-        if line.startswith("model name"):
-            return line.split(":", 1)[1].strip()
-    return platform.machine()
+    told = dict(line.split(":", 1) for line in Path("/proc/cpuinfo").read_text().replace("\t", "").splitlines() if ":" in line)
+    return ", ".join([told.get("model name", platform.machine()).strip(), f"{cores()} cores", *instructions(told.get("flags", "").split())])
+
+
+def instructions(flags):
+    """Those that a model's speed hangs on most: its widest vectors, and those for sums of bytes."""
+    widest = next((name for flag, name in (("avx512f", "AVX-512"), ("avx2", "AVX2")) if flag in flags), None)
+    return [widest + (" with VNNI" if {"avx512_vnni", "avx_vnni"} & set(flags) else "")] if widest else []
 
 
 def system():
@@ -58,7 +62,7 @@ def facts():
     load = os.getloadavg()[0]
     return {
         "date": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d"),
-        "processor": f"{processor()}, {cores()} cores",
+        "processor": processor(),
         "memory": f"{memory / 2**30:.0f} GiB",
         "system": f"{system()}, Linux {platform.release()}",
         "gpu": ", ".join(gpus()) or "none",
