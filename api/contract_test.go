@@ -221,14 +221,15 @@ func TestPollingKeepsToWhatIsLeft(t *testing.T) {
 func TestPollAdviceKeepsToThePlan(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		perMinute int
-		want      string
+		perMinute         int
+		want, afterMinute string
 	}{
-		"starter":           {20, "6"},
-		"pro":               {60, "2"},
-		"rounded up":        {50, "3"},
-		"a generous plan":   {1000, "1"},
-		"one in the minute": {1, "120"},
+		"starter":           {20, "6", "6"},
+		"pro":               {60, "2", "6"},
+		"rounded up":        {50, "3", "6"},
+		"a tight plan":      {10, "12", "12"},
+		"a generous plan":   {1000, "1", "6"},
+		"one in the minute": {1, "120", "120"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -243,10 +244,31 @@ func TestPollAdviceKeepsToThePlan(t *testing.T) {
 				t.Errorf("the acceptance suggests to wait %q, want %q", got, c.want)
 			}
 			s.clock.advance(time.Minute)
-			if got := s.get(key, a.text("poll_url")).ok(200).header.Get("Retry-After"); got != c.want {
-				t.Errorf("a processing result suggests to wait %q, want %q", got, c.want)
+			if got := s.get(key, a.text("poll_url")).ok(200).header.Get("Retry-After"); got != c.afterMinute {
+				t.Errorf("a processing result suggests to wait %q, want %q", got, c.afterMinute)
 			}
 		})
+	}
+}
+
+// Every client was told to ask again in a second, however long its job had waited: 900 jobs that did
+// took a tenth of two cores to be asked for, and a backlog of 10,000 would have left none to end it.
+func TestOldJobsAreAskedForLessOften(t *testing.T) {
+	t.Parallel()
+	release := make(chan struct{})
+	s := setup(t, config{detect: after(release)})
+	defer close(release)
+	key := s.key("pro")
+	at := s.detect(key, photo(), async()).ok(202).text("poll_url")
+	begun := s.clock.Now()
+	for _, c := range []struct {
+		age  time.Duration
+		want string
+	}{{29 * time.Second, "2"}, {time.Minute, "6"}, {4 * time.Minute, "24"}, {time.Hour, "30"}, {-time.Hour, "1"}} {
+		s.clock.advance(begun.Add(c.age).Sub(s.clock.Now()))
+		if got := s.get(key, at).ok(200).header.Get("Retry-After"); got != c.want {
+			t.Errorf("that of a job %v old suggests to wait %q, want %q", c.age, got, c.want)
+		}
 	}
 }
 

@@ -175,7 +175,7 @@ func (s *Server) detectLater(c *gin.Context, f *form, t job.Task) {
 		return
 	}
 	f.close() // the jobs open it by its name
-	s.pollAfter(c)
+	s.pollAfter(c, 0)
 	s.reply(c, http.StatusAccepted, newAcceptance(t.ID))
 }
 
@@ -190,12 +190,14 @@ func (s *Server) giveBack(ctx context.Context, id string, err error) error {
 	return errors.Join(err, end(ctx, id))
 }
 
-// pollAfter suggests when to ask for the result: a client that follows it uses
+// pollAfter suggests when to ask for the result of a job of that age: a client that follows it uses
 // half of its requests per minute, and has the others for something else. One that has none left
-// is to ask in the next window.
-func (s *Server) pollAfter(c *gin.Context) {
+// is to ask in the next window. It learns of a result within a tenth of the time that
+// the job took: asked for every second, ten thousand that wait would be most of the work.
+func (s *Server) pollAfter(c *gin.Context, age time.Duration) {
 	call := from(c)
-	wait := max(pollAfter, 2*time.Minute/time.Duration(call.account.Plan.RequestsPerMinute))
+	wait := min((age / 10).Truncate(time.Second), longestPoll)
+	wait = max(wait, pollAfter, 2*time.Minute/time.Duration(call.account.Plan.RequestsPerMinute))
 	if call.decision.Remaining == 0 {
 		wait = max(wait, call.decision.Reset)
 	}

@@ -237,7 +237,7 @@ func (s *service) start(cfg config) {
 	opts.Listen = "127.0.0.1:0"
 	opts.Detector, opts.Accounts, opts.Limiter = s.detector, s.ledger, limiter
 	opts.Addresses, opts.Models = addresses, func() models.InUse { return models.InUse{} }
-	opts.Jobs, opts.Spool, opts.Logger = s.runner, s.spool, logger
+	opts.Jobs, opts.Spool, opts.Logger, opts.Now = s.runner, s.spool, logger, s.clock.Now
 	opts.FileBytes, opts.FormBytes = 1<<20, 64<<10
 	opts.Pace.LingerTime = 2 * time.Second
 	opts.Drain = 5 * time.Second

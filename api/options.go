@@ -55,6 +55,7 @@ type Options struct {
 	Logger    *slog.Logger
 	Models    func() models.InUse // shown by /v1/models
 	Observer  Observer            // may be nil
+	Now       func() time.Time    // the clock of the books
 
 	Listen         string   // address; port 0 lets the system choose
 	TrustedProxies []string // addresses and networks whose X-Forwarded-For is believed
@@ -83,12 +84,14 @@ const (
 	idleTimeout  = 2 * time.Minute  // of a connection between requests
 	writeTimeout = 30 * time.Second // of one answer
 	headerBytes  = 60 << 10         // of a request; net/http lets 4 KiB more pass
-	pollAfter    = time.Second      // told to a client that polls, or longer by its plan
+	pollAfter    = time.Second      // told to a client that polls, or longer by its plan and the job's age
+	longestPoll  = 30 * time.Second // by a job's age
 )
 
 // DefaultOptions are the contract's limits and timeouts for the open internet.
 func DefaultOptions() Options {
 	return Options{
+		Now:    time.Now,
 		Listen: "127.0.0.1:8080", FileBytes: 100 << 20, FormBytes: 1 << 20,
 		Uploads: 64, UploadsPerAccount: 16, UploadRetry: 5 * time.Second, AddressPerMinute: 60,
 		SyncDeadline: 2 * time.Minute, Drain: 30 * time.Second, Grace: 5 * time.Second,
@@ -102,8 +105,8 @@ func DefaultOptions() Options {
 
 // Validate names the first field that is missing or makes no sense.
 func (o Options) Validate() error {
-	if o.Detector == nil || o.Accounts == nil || o.Limiter == nil || o.Addresses == nil || o.Models == nil || o.Jobs == nil || o.Spool == nil || o.Logger == nil {
-		return errors.New("api: detector, accounts, limiter, addresses, models, jobs, spool and logger must be set")
+	if o.Detector == nil || o.Accounts == nil || o.Limiter == nil || o.Addresses == nil || o.Models == nil || o.Jobs == nil || o.Spool == nil || o.Logger == nil || o.Now == nil {
+		return errors.New("api: detector, accounts, limiter, addresses, models, jobs, spool, logger and clock must be set")
 	}
 	for _, field := range []struct {
 		name  string

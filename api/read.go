@@ -29,7 +29,7 @@ func (s *Server) result(c *gin.Context) {
 		return
 	}
 	if d.State == account.Processing {
-		s.pollAfter(c)
+		s.pollAfter(c, s.opts.Now().Sub(d.Created))
 	}
 	s.reply(c, http.StatusOK, newResult(d))
 }
