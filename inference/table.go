@@ -104,10 +104,12 @@ func (t *table) observe(n int, took time.Duration) {
 	i := t.up(n)
 	t.batches++
 	t.last[i] = t.batches
-	if old := t.least[i]; old == 0 || took < old+old/forget {
+	old := t.least[i]
+	if t.least[i] = old + old/forget; old == 0 || took < t.least[i] {
 		t.least[i] = max(took, 1)
-	} else {
-		t.least[i] += old / forget
+	}
+	if old > 0 {
+		t.drift(i, float64(t.least[i])/float64(old))
 	}
 	if old := t.latency[i]; old != 0 {
 		took = min(took, leap*old)
@@ -115,6 +117,23 @@ func (t *table) observe(n int, took time.Duration) {
 	}
 	t.latency[i] = max(took, 1)
 	t.choose()
+}
+
+// drift has the other sizes share two thirds of by how many times the shortest time of the size at
+// place i has changed: mostly because the machine has become slower or faster. What isn't run would else
+// keep what it took when the machine was at its fastest, and look cheaper the longer it isn't run. The
+// rest of a change, and what is seen when another size is run, tells sizes apart. What halves at once
+// was a stall of that size alone, as when it was run for the first time.
+func (t *table) drift(i int, by float64) {
+	if by < 0.5 {
+		return
+	}
+	by = math.Cbrt(by * by)
+	for j, old := range t.least {
+		if j != i && old > 0 {
+			t.least[j] = max(time.Duration(by*float64(old)), 1)
+		}
+	}
 }
 
 // up is the place of the smallest size that holds n rows, or of the largest.
@@ -165,7 +184,7 @@ func (t *table) span(n int) time.Duration {
 // batch, unless a row cost hopeless times the least there: noise does not explain
 // that.
 const (
-	retry    = 256
+	retry    = 1024
 	hopeless = 4
 )
 

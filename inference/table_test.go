@@ -88,6 +88,32 @@ func TestNoiseDoesNotChooseTheSize(t *testing.T) {
 	}
 }
 
+// Machines that others use are slower for seconds at a time. Only sizes that were run noticed: the others kept what they had
+// taken at the best of times, looked cheaper the longer they weren't run, and sounds whose windows cost least alone were judged in
+// batches of four and eight.
+func TestASlowMachineMakesNoOtherSizeCheaper(t *testing.T) {
+	t.Parallel()
+	ms := time.Millisecond
+	table := newTable([]int{1, 2, 4, 8})
+	for i, took := range []time.Duration{99 * ms, 197 * ms, 365 * ms, 790 * ms} {
+		table.observe(table.sizes[i], took)
+	}
+	for range 100 {
+		table.observe(1, 120*ms)
+	}
+	if got := table.grown(10); got != 1 {
+		t.Errorf("batches grow to %d rows while ten are held up, want 1: a row alone costs 8 %% more than among four", got)
+	}
+	if table = tabled([]int{1, 64}, 2*ms, ms/20); table.most() != 64 {
+		t.Fatalf("batches grow to %d rows, want 64", table.most())
+	}
+	table.least[0] = time.Second // it was run for the first time
+	table.observe(1, 2*ms)
+	if got := table.reckon(table.least, 64); got != 2*ms+64*ms/20 {
+		t.Errorf("64 rows take %v as one was stopped on its way", got)
+	}
+}
+
 // The first figures are taken while the service starts. Where the machine was busy
 // then, one row alone passed for dear, and since batches of one were no longer
 // made, it was dear for ever: 9 to 14 % of the time of the built-in picture model.
