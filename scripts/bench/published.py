@@ -149,9 +149,9 @@ def write(chosen, facts, settings, results, plots):
     print(f"benchmark: wrote {plots}.md", file=sys.stderr)
 
 
-def run(chosen, box, plots):
+def run(chosen, box, plots, facts):
     """Measures, and writes what there is after each workload: one that is cut short leaves that."""
-    facts, results = machine.facts(), []
+    results = []
     with Service(provider=chosen.provider) as service:
         for name in chosen.workload or (media.SHORT if chosen.provider == "cpu" else media.WORKLOADS):
             for mode in MODES if name in media.SHORT else ["async"]:  # nobody waits load.SLO for a film
@@ -175,10 +175,11 @@ def main():
     must_be_built("benchmark")
     plots = chosen.out / ("benchmarks" if chosen.provider == "cpu" else "benchmarks-gpu")
     plots.mkdir(parents=True, exist_ok=True)
+    facts = machine.facts()  # before anything is changed here
     for old in plots.glob("*.png"):
         old.unlink()
     with tempfile.TemporaryDirectory(prefix="deepfaked-media-") as box:
-        run(chosen, chosen.media or media.make(box), plots)
+        run(chosen, chosen.media or media.make(box), plots, facts)
 
 
 if __name__ == "__main__":

@@ -109,6 +109,20 @@ class Document(unittest.TestCase):
             self.assertIn(words, text)
         self.assertNotRegex(text, r"as many as peers let wait|{[a-z]+}")
 
+    def test_what_was_measured_is_told_before_old_plots_go(self):
+        """Plots are committed: the document said of every checkout that it had changes, its own."""
+        with tempfile.TemporaryDirectory() as out:
+            old = Path(out) / "benchmarks" / "a.png"
+            old.parent.mkdir()
+            old.touch()
+            with (
+                unittest.mock.patch("sys.argv", ["benchmark", "--out", out, "--media", out]), unittest.mock.patch.multiple(published, must_be_built=unittest.mock.DEFAULT, end_on_signal=unittest.mock.DEFAULT),
+                unittest.mock.patch.object(machine, "facts", old.exists), unittest.mock.patch.object(published, "run") as run,
+            ):
+                published.main()
+            self.assertTrue(run.call_args.args[-1])
+            self.assertFalse(old.exists())
+
     def test_alone(self):
         step = {
             "load": {"arrivals": "poisson", "rate": 8.0}, "steady": False, "throughput": 7.9, "goodput": 7.5, "statuses": {"200": 80, "429": 3}, "errors": {"timeout": 1}, "unsent": 2,
