@@ -251,8 +251,8 @@ func TestPollAdviceKeepsToThePlan(t *testing.T) {
 	}
 }
 
-// Every client was told to ask again in a second, however long its job had waited: 900 jobs that did
-// took a tenth of two cores to be asked for, and a backlog of 10,000 would have left none to end it.
+// Every client was told to ask again in a second, however long its job had waited: in a profile 900
+// questions a second took about a tenth of the service's processor time, which 10,000 jobs would have multiplied.
 func TestOldJobsAreAskedForLessOften(t *testing.T) {
 	t.Parallel()
 	release := make(chan struct{})

@@ -193,7 +193,7 @@ func (s *Server) giveBack(ctx context.Context, id string, err error) error {
 // pollAfter suggests when to ask for the result of a job of that age: a client that follows it uses
 // half of its requests per minute, and has the others for something else. One that has none left
 // is to ask in the next window. It learns of a result within a tenth of the time that
-// the job took: asked for every second, ten thousand that wait would be most of the work.
+// the job took: ten thousand that wait would ask ten thousand times a second else.
 func (s *Server) pollAfter(c *gin.Context, age time.Duration) {
 	call := from(c)
 	wait := min((age / 10).Truncate(time.Second), longestPoll)
