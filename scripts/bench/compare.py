@@ -5,6 +5,7 @@ benchmarks-peers-gpu.
 """
 
 import argparse
+import contextlib
 import json
 import os
 import statistics
@@ -22,7 +23,7 @@ from .service import Process, Service, end_on_signal, free_port, must_be_built
 ASKED = ("--post", "/v1/detect")
 MODELS = install.REPOSITORY / "models" / "builtin"
 LOADS = (("half", 0.5), ("high", 0.8), ("twice", 2.0))  # and their share of the server's own capacity
-START, END, OVERHEAD = 10.0, 1.0, 0.9  # seconds that a server and a load take besides, late answers included
+START, END, OVERHEAD = 10.0, 1.0, 1.3  # seconds that a server and a load take besides, late answers included
 TRIAL = 2.0  # seconds for each layout that is tried
 SETTLED = 8.0  # seconds for the capacity that the same load is a share of: over 2 it came out a fifth below what the rounds then measured of pictures
 ROUNDS, MINUTES = 3, 48
@@ -40,11 +41,12 @@ class Given:
     clients: int  # so many times those of a closed loop
     agree: float  # how far probabilities may be apart
     settle: float  # seconds of load before anything is measured
+    together: bool  # all run at once and take turns, load by load; where they would not fit into memory, each runs alone
 
 
 GIVEN = {
-    "cpu": Given(batch=4, queue=64, rows={}, clients=1, agree=1e-3, settle=0),
-    "cuda": Given(batch=16, queue=256, rows={"image-synthesis": 32, "face-detection": 16, "speech-synthesis": 32}, clients=2, agree=1e-2, settle=5),  # in TF32, whose algorithms differ with the size of a batch
+    "cpu": Given(batch=4, queue=64, rows={}, clients=1, agree=1e-3, settle=0, together=True),
+    "cuda": Given(batch=16, queue=256, rows={"image-synthesis": 32, "face-detection": 16, "speech-synthesis": 32}, clients=2, agree=1e-2, settle=5, together=False),  # in TF32, whose algorithms differ with the size of a batch
 }
 
 
@@ -168,19 +170,20 @@ def kept_up(told):
     return told | ({} if told["answers"] >= (1 - load.LOST) * sent(told) else {"p99": None})
 
 
-def run(target, clients, files, seconds, same):
-    """One workload on one server: its capacity, the same load as for the others, then shares of its own capacity."""
-    out = {"capacity": figures(load.closed(target, clients, files, seconds))}
-    capacity = out["capacity"]["throughput"]
+def loads(told, target, clients, files, seconds, same):
+    """Measures one workload on one server, one load between two yields: its capacity, the same load as for the others, then shares of its own capacity."""
+    told["capacity"] = figures(load.closed(target, clients, files, seconds))
+    capacity = told["capacity"]["throughput"]
     if capacity <= 0:
         raise load.Failed("no request succeeded")
-    out["same"] = kept_up(figures(load.opened(target, same, files, seconds)))
+    yield
+    told["same"] = kept_up(figures(load.opened(target, same, files, seconds)))
     for name, share in LOADS:
+        yield
         if name == "twice":
-            out[name] = figures(load.opened(target, share * capacity, files, seconds + load.DROWNED, warmup=load.DROWNED))
+            told[name] = figures(load.opened(target, share * capacity, files, seconds + load.DROWNED, warmup=load.DROWNED))
         else:
-            out[name] = kept_up(figures(load.opened(target, share * capacity, files, seconds)))
-    return out
+            told[name] = kept_up(figures(load.opened(target, share * capacity, files, seconds)))
 
 
 class Comparison:
@@ -270,33 +273,67 @@ class Comparison:
         return [names, names[::-1], names[half:] + names[:half]][number % 3]
 
     def round(self, number, seconds):
-        for p in self.order(number):
-            name = p.name if p else paper.OURS
-            say(f"round {number + 1} of {self.rounds}:", name)
-            try:
-                with (self.start(p) if p else Service(provider=self.provider)) as running:
-                    target = running.target
-                    if not p:
-                        target.options = ASKED
-                    for w in self.workloads:
-                        self._measure(name, w, target, seconds)
-                        if p:  # what it has not refused it may still work on, which the next load would pay for
-                            running.await_(running.answers)
-            except (RuntimeError, load.Failed) as e:
-                say(f"{name}: {e}")
-            # Rounds of all servers stay side by side, also where one gave nothing.
+        order = self.order(number)
+        say(f"round {number + 1} of {self.rounds}:", ", ".join(p.name if p else paper.OURS for p in order))
+        for servers in [order] if self.given.together else [[p] for p in order]:
+            self._side_by_side(servers, seconds)
+        # Rounds of all servers stay side by side, also where one gave nothing.
+        for p in order:
             for w in self.workloads:
-                rounds = self.results.setdefault(w, {}).setdefault(name, [])
+                rounds = self.results.setdefault(w, {}).setdefault(p.name if p else paper.OURS, [])
                 if len(rounds) == number:
                     rounds.append({"error": "the server did not start, or no longer answered"})
 
-    def _measure(self, name, workload, target, seconds):
-        try:
-            told = run(target, media.clients(workload, self.given.clients), media.arguments(workload, self.media), seconds, self.same[workload])
-        except load.Failed as e:
-            told = {"error": str(e)}
-            say(f"{name}, {workload}: {e}")
-        self.results.setdefault(workload, {}).setdefault(name, []).append(told)
+    def _side_by_side(self, servers, seconds):
+        with contextlib.ExitStack() as stack:
+            running = {}
+            for p in servers:
+                name = p.name if p else paper.OURS
+                try:
+                    running[name] = stack.enter_context(self.start(p) if p else Service(provider=self.provider))
+                except (RuntimeError, load.Failed) as e:
+                    say(f"{name}: {e}")
+                    continue
+                running[name].pause()
+            for w in self.workloads:
+                self._turns(w, running, seconds)
+                self._leave_out_the_fallen(running)
+
+    def _leave_out_the_fallen(self, running):
+        for name, server in list(running.items()):
+            server.resume()
+            try:
+                if name != paper.OURS:
+                    server.await_(server.answers)
+            except RuntimeError as e:
+                say(f"{name}: {e}")
+                del running[name]
+            server.pause()
+
+    def _turns(self, workload, running, seconds):
+        """Every load on one server after the other, the others stopped, so that a machine that gets slower does so for all of them."""
+        told, left = {}, {}
+        for name, server in running.items():
+            told[name] = {}
+            if name == paper.OURS:
+                server.target.options = ASKED
+            left[name] = loads(told[name], server.target, media.clients(workload, self.given.clients), media.arguments(workload, self.media), seconds, self.same[workload])
+        while left:
+            for name in list(left):
+                running[name].resume()
+                machine.rest()
+                try:
+                    next(left[name])
+                except StopIteration:
+                    del left[name]
+                except load.Failed as e:
+                    told[name] = {"error": str(e)}
+                    say(f"{name}, {workload}: {e}")
+                    del left[name]
+                machine.rest()  # what it has not refused it may still work on
+                running[name].pause()
+        for name, found in told.items():
+            self.results.setdefault(workload, {}).setdefault(name, []).append(found)
 
     def plan(self, left):
         """How long each load of a round may be with so many seconds left for it and those after it."""

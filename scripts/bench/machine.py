@@ -6,12 +6,14 @@ import platform
 import re
 import shutil
 import subprocess
+import time
 from pathlib import Path
 
 PROGRAM = "bin/deepfaked"
 BUILT = re.compile(r"deepfaked (.*) \((?:.*, )?(go[^)]*)\)")  # what --version prints
 
 BUSY = 0.5  # of the cores: more load than this by others disturbs
+RESTING = 0.25  # of the cores: a server with nothing to do uses less, with anything more
 
 
 def said(*command):
@@ -76,6 +78,23 @@ def facts():
 def cores():
     """What a process may use."""
     return len(os.sched_getaffinity(0))
+
+
+def worked():
+    """Seconds that the processors have worked since the start."""
+    user, nice, system, _, _, irq, softirq = map(int, Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:8])
+    return (user + nice + system + irq + softirq) / os.sysconf("SC_CLK_TCK")
+
+
+def rest(patience=10.0, look=0.2):
+    """Waits until the cores rest, for so many seconds at most."""
+    end, was = time.monotonic() + patience, worked()
+    while time.monotonic() < end:
+        time.sleep(look)
+        now = worked()
+        if now - was < RESTING * look * cores():
+            return
+        was = now
 
 
 LABELS = {

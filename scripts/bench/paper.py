@@ -17,7 +17,7 @@ def told(c, facts, took):
     return {
         "facts": {**facts, "runtime": f"{c.settings['version']}, {WHERE[c.provider]}", "python": machine.said("/usr/bin/python3", "--version") or machine.said("python3", "--version"),
                   "node": machine.said("node", "--version")},
-        "service": {**c.settings, "flags": c.flags}, "seconds": statistics.mean(c.seconds), "minutes": took / 60, "rounds": c.rounds, "same": c.same, "slo": load.SLO, "drowned": load.DROWNED, "clients": {w: media.clients(w, c.given.clients) for w in c.workloads},
+        "service": {**c.settings, "flags": c.flags}, "seconds": statistics.mean(c.seconds), "together": c.given.together, "minutes": took / 60, "rounds": c.rounds, "same": c.same, "slo": load.SLO, "drowned": load.DROWNED, "clients": {w: media.clients(w, c.given.clients) for w in c.workloads},
         "peers": {p.name: {"version": p.version(), "settings": p.settings.format(batch=c.given.batch, queue=c.given.queue, ongoing=2 * c.given.batch), "layout": c.layouts.get(p.name) or c.default, "difference": c.differences.get(p.name)}
                   for p in roster.PEERS if p in c.peers or p.name in c.absent},
         "rows": c.rows, "absent": c.absent, "results": c.results,
@@ -134,8 +134,11 @@ def uneven(results):
 def method(d):
     s = d["service"]
     cpu = s["provider"] == "cpu"
+    rounds = f"in {d['rounds']} round{'s' if d['rounds'] > 1 else ''} of alternating order"
+    alone = (f"All servers are started for each round, {rounds}, and take turns: each load is put on one after the other, while the others are stopped (`SIGSTOP`), and begins when the processor rests."
+             if d["together"] else f"Each server runs alone, {rounds}.")
     return [
-        f"Each server runs alone, in {d['rounds']} round{'s' if d['rounds'] > 1 else ''} of alternating order, and shares the machine with `deepfaked-bench`, the same client for all. "
+        f"{alone} The one that is measured shares the machine with `deepfaked-bench`, the same client for all. "
         f"*Capacity* is what a closed loop gets ({', '.join(f'{n} clients for `{w}`' for w, n in d['clients'].items())}). The other loads are open loops with Poisson arrivals at 50, 80 and 200 % of the capacity that the same server had just shown in the same round, "
         f"so that all are used equally, and at so many requests a second as the column says, the same for all: {load.SAME * 100:.0f} % of deepfaked's capacity before the first round (–: more than {load.LOST * 100:.0f} % had no answer, there or at 50 and 80 %). "
         f"p99 counts from when a request was due, and is the slowest answer of a round with less than a hundred (the tables have the answers of all rounds together). Each load lasts about {d['seconds']:.1f} seconds. Goodput is what is answered within {d['slo']:g} s, "

@@ -5,19 +5,20 @@ import re
 import shutil
 import subprocess
 import tempfile
+import time
 import unittest
 import unittest.mock
 from pathlib import Path
 from types import SimpleNamespace
 
-from . import compare, load, machine, media, paper, published
+from . import compare, load, machine, media, paper, published, service
 from .peers import install, roster, speak
 
 HERE = Path(__file__).parent
 
 
 def a_round(capacity=100.0, half=0.010, high=0.020, goodput=95.0):
-    """What run() returns of one workload on one server."""
+    """What loads() tells of one workload on one server."""
     common = {"rate": 1.0, "throughput": 50.0, "goodput": 50.0, "p50": 0.005, "p99": 0.01, "answers": 40, "cpu": 0.01, "memory": 2**20, "steady": True}
     return {
         "capacity": common | {"throughput": capacity, "rate": None}, "half": common | {"p99": half},
@@ -171,7 +172,7 @@ class Overload(unittest.TestCase):
 
         closed = opened(None, 0, None, 1) | {"throughput": 100.0}
         with unittest.mock.patch.multiple(load, opened=opened, closed=lambda *_: closed):
-            compare.run(None, 8, [], 3.0, 70.0)
+            list(compare.loads({}, None, 8, [], 3.0, 70.0))
         seconds, warmup = asked[200.0]
         self.assertGreaterEqual(seconds - warmup, 3.0)
         # What is answered at t came at t/2.
@@ -207,6 +208,59 @@ class Settled(unittest.TestCase):
             self.assertEqual(tries, [])
 
 
+class Turns(unittest.TestCase):
+    """A machine that others use too was twice as fast in one minute as in another, and each server had minutes of its own."""
+
+    def test_each_load_is_on_all_in_turn(self):
+        log, awake = [], set()
+
+        def server(name):
+            awake.add(name)
+            return SimpleNamespace(target=load.Target(name, 1), resume=lambda: awake.add(name), pause=lambda: awake.discard(name))
+
+        def measure(target, what, *_, **__):
+            self.assertEqual(awake, {target.url})  # nobody else has a processor
+            if target.url == "Ray" and what == 50.0:
+                raise load.Failed("it fell")
+            log.append((target.url, what))
+            return {"load": {}, "latency": {}, "server": None, "throughput": 100.0} | dict.fromkeys(("goodput", "steady", "successes", "unsent"), 1) | {"statuses": {}, "errors": {}}
+
+        c = SimpleNamespace(given=compare.GIVEN["cpu"], media="media", same={"mix": 70.0}, results={})
+        running = {name: server(name) for name in (paper.OURS, "Gin", "Ray")}
+        awake.clear()
+        with unittest.mock.patch.multiple(load, opened=measure, closed=measure), unittest.mock.patch.object(machine, "rest"), unittest.mock.patch.object(compare, "say"):
+            compare.Comparison._turns(c, "mix", running, 1.0)
+        clients = media.clients("mix", 1)
+        self.assertEqual(log, [(name, what) for what in (clients, 70.0, 50.0, 80.0, 200.0) for name in running if name != "Ray" or what in (clients, 70.0)])
+        self.assertEqual({n: [list(r) for r in rounds] for n, rounds in c.results["mix"].items()},
+                         {paper.OURS: [["capacity", "same", "half", "high", "twice"]], "Gin": [["capacity", "same", "half", "high", "twice"]], "Ray": [["error"]]})
+        self.assertFalse(awake)
+
+    def test_who_waits_is_stopped(self):
+        """With its children, in whatever group of processes they are, and it ends nevertheless."""
+        with tempfile.TemporaryDirectory() as box, service.Process(["bash", "-mc", "sleep 60 & echo $! /; wait"], Path(box) / "log") as parent:
+            parent.await_(lambda: parent.log.read_text().endswith("/\n"))
+            family = (parent.running.pid, int(parent.log.read_text().split()[-2]))
+
+            def states():
+                return "".join(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] for pid in family)
+
+            parent.pause()
+            parent.await_(lambda: states() == "TT")
+            parent.resume()
+            parent.await_(lambda: states() == "SS")
+            parent.pause()
+            began = time.monotonic()
+        self.assertLess(time.monotonic() - began, service.GRACE)
+
+    def test_the_next_waits_for_rest(self):
+        """What a server has not refused it still works on after its load."""
+        work = iter((0.0, 1.0, 2.0, 2.0, 9.0))
+        with unittest.mock.patch.object(machine, "worked", lambda: next(work)):
+            machine.rest(look=0.01)
+        self.assertEqual(next(work), 9.0)
+
+
 class SameLoad(unittest.TestCase):
     """A server that refuses what it cannot do answers the rest soon.
 
@@ -228,9 +282,9 @@ class Plan(unittest.TestCase):
 
     def test_seconds(self):
         c = SimpleNamespace(peers=list("abcdefghi"), workloads=list("wxyz"), rounds=3, seconds=[1.5], starts=[4.0, 6.0])
-        each = compare.Comparison.plan(c, 1200)
+        each = compare.Comparison.plan(c, 1500)
         loads = 10 * 4 * (2 + len(compare.LOADS))
-        self.assertAlmostEqual(2 * (10 * (5 + compare.END) + 10 * 4 * load.DROWNED + loads * (each + compare.OVERHEAD)), 1200)
+        self.assertAlmostEqual(2 * (10 * (5 + compare.END) + 10 * 4 * load.DROWNED + loads * (each + compare.OVERHEAD)), 1500)
         self.assertEqual(compare.Comparison.plan(c, 10), compare.SHORTEST)
 
     def test_order(self):
