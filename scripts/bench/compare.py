@@ -171,13 +171,13 @@ def kept_up(told):
 
 
 def loads(told, target, clients, files, seconds, same):
-    """Measures one workload on one server, one load between two yields: its capacity, the same load as for the others, then shares of its own capacity."""
+    """Measures one workload on one server, one load between two yields: its capacity, same() requests a second, as the others get, then shares of its own capacity."""
     told["capacity"] = figures(load.closed(target, clients, files, seconds))
     capacity = told["capacity"]["throughput"]
     if capacity <= 0:
         raise load.Failed("no request succeeded")
     yield
-    told["same"] = kept_up(figures(load.opened(target, same, files, seconds)))
+    told["same"] = kept_up(figures(load.opened(target, same(), files, seconds)))
     for name, share in LOADS:
         yield
         if name == "twice":
@@ -199,7 +199,7 @@ class Comparison:
         self.default = layouts(self.provider)[0]
         self.absent, self.folders, self.layouts, self.differences, self.results = {}, {}, {}, {}, {}
         self.rows = {}  # of a run, by the model's task
-        self.same = {}  # requests a second, by workload
+        self.same = {}  # requests a second, by workload, where the service is not measured by turns with the others
         self.starts, self.seconds = [], []  # how long starts took, and the loads of each round
 
     def install(self):
@@ -313,11 +313,16 @@ class Comparison:
     def _turns(self, workload, running, seconds):
         """Every load on one server after the other, the others stopped, so that a machine that gets slower does so for all of them."""
         told, left = {}, {}
+
+        def same():
+            ours = told.get(paper.OURS, {}).get("capacity")
+            return load.SAME * ours["throughput"] if ours else self.same[workload]
+
         for name, server in running.items():
             told[name] = {}
             if name == paper.OURS:
                 server.target.options = ASKED
-            left[name] = loads(told[name], server.target, media.clients(workload, self.given.clients), media.arguments(workload, self.media), seconds, self.same[workload])
+            left[name] = loads(told[name], server.target, media.clients(workload, self.given.clients), media.arguments(workload, self.media), seconds, same)
         while left:
             for name in list(left):
                 running[name].resume()

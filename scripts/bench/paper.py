@@ -17,7 +17,7 @@ def told(c, facts, took):
     return {
         "facts": {**facts, "runtime": f"{c.settings['version']}, {WHERE[c.provider]}", "python": machine.said("/usr/bin/python3", "--version") or machine.said("python3", "--version"),
                   "node": machine.said("node", "--version")},
-        "service": {**c.settings, "flags": c.flags}, "seconds": statistics.mean(c.seconds), "together": c.given.together, "minutes": took / 60, "rounds": c.rounds, "same": c.same, "slo": load.SLO, "drowned": load.DROWNED, "clients": {w: media.clients(w, c.given.clients) for w in c.workloads},
+        "service": {**c.settings, "flags": c.flags}, "seconds": statistics.mean(c.seconds), "together": c.given.together, "minutes": took / 60, "rounds": c.rounds, "slo": load.SLO, "drowned": load.DROWNED, "clients": {w: media.clients(w, c.given.clients) for w in c.workloads},
         "peers": {p.name: {"version": p.version(), "settings": p.settings.format(batch=c.given.batch, queue=c.given.queue, ongoing=2 * c.given.batch), "layout": c.layouts.get(p.name) or c.default, "difference": c.differences.get(p.name)}
                   for p in roster.PEERS if p in c.peers or p.name in c.absent},
         "rows": c.rows, "absent": c.absent, "results": c.results,
@@ -55,10 +55,11 @@ def goodput(rounds):
     return [r["twice"]["goodput"] / r["capacity"]["throughput"] for r in rounds if "twice" in r]
 
 
-def head(same):
-    """The columns of a table; `same` is the load that all were given, in requests a second."""
+def head(ours):
+    """The columns of a table. The load that all were given is told, in requests a second of each round."""
     shorter = "deepfaked's is shorter"
-    return ("server", "capacity", "deepfaked's is", "p99 at 50 %", shorter, "p99 at 80 %", shorter, f"p99 at {same:.0f}/s", shorter,
+    same = spread(sorted({round(rate) for rate in of(ours, "same", "rate")}), lambda v: f"{v:.0f}/s")
+    return ("server", "capacity", "deepfaked's is", "p99 at 50 %", shorter, "p99 at 80 %", shorter, f"p99 at {same}", shorter,
             "goodput at 200 %", "CPU each", "memory", "answers at 50, 80 %")
 
 
@@ -140,10 +141,10 @@ def method(d):
     return [
         f"{alone} The one that is measured shares the machine with `deepfaked-bench`, the same client for all. "
         f"*Capacity* is what a closed loop gets ({', '.join(f'{n} clients for `{w}`' for w, n in d['clients'].items())}). The other loads are open loops with Poisson arrivals at 50, 80 and 200 % of the capacity that the same server had just shown in the same round, "
-        f"so that all are used equally, and at so many requests a second as the column says, the same for all: {load.SAME * 100:.0f} % of deepfaked's capacity before the first round (–: more than {load.LOST * 100:.0f} % had no answer, there or at 50 and 80 %). "
+        f"so that all are used equally, and at so many requests a second as the column says, the same for all: {load.SAME * 100:.0f} % of deepfaked's capacity {'in the same round' if d['together'] else 'before the first round'} (–: more than {load.LOST * 100:.0f} % had no answer, there or at 50 and 80 %). "
         f"p99 counts from when a request was due, and is the slowest answer of a round with less than a hundred (the tables have the answers of all rounds together). Each load lasts about {d['seconds']:.1f} seconds. Goodput is what is answered within {d['slo']:g} s, "
         f"at 200 % counted from {d['drowned']:g} s on, when a server that refuses nothing answers everything too late. "
-        "Ratios are formed within each round: the median, from the least to the greatest; above 1× deepfaked is ahead.", "",
+        "Memory is proportional set size: what several processes share counts by its part. Ratios are formed within each round: the median, from the least to the greatest; above 1× deepfaked is ahead.", "",
         "The work is the same: the same ONNX files, JPEG through libjpeg-turbo, the same tiles, face finder, windows, calibration and fusion, "
         f"spinning and memory patterns off. {batches(d['rows'], s['provider'])} Every peer's verdicts are compared with deepfaked's before it is measured. The pictures show no face, so that the face model has nothing to do anywhere. "
         "Peers need no key, keep no accounts, store no results and decode in their own processes; deepfaked does all that, and decodes in children.", "",
@@ -163,7 +164,7 @@ def document(d):
     for workload, servers in d["results"].items():
         ours = servers.get(OURS, [])
         order = sorted(servers, key=lambda n: (n != OURS, -max(of(servers[n], "capacity", "throughput"), default=0)))
-        parts += [f"## {media.WORKLOADS[workload][0]}", "", table(head(d["same"][workload]), [row(n, servers[n], ours) for n in order]), ""]
+        parts += [f"## {media.WORKLOADS[workload][0]}", "", table(head(ours), [row(n, servers[n], ours) for n in order]), ""]
         parts += [f"{n}: {r['error']}\n" for n, rounds in servers.items() for r in rounds if "error" in r]
     parts += ["## How", "", *method(d), *(setting(n, p) for n, p in d["peers"].items() if n not in d["absent"])]
     parts += ["", "Not measured:", "", *(f"- **{n}** {d['peers'][n]['version']}: {why}" for n, why in d["absent"].items())] if d["absent"] else []
