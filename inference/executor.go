@@ -156,7 +156,7 @@ func (s *Scheduler) execute(q *queue, runner Runner, rows []row) {
 			r.ticket.work.Fill(r.index, runner.Row(i))
 		}
 		q.pad(runner, rows)
-		if s.opts.Computing != nil {
+		if s.opts.Computing != nil && s.expected(q, len(rows)) >= brief {
 			defer s.opts.Computing()()
 		}
 		start = s.opts.Now()
@@ -180,6 +180,17 @@ func (s *Scheduler) execute(q *queue, runner Runner, rows []row) {
 		output := outputs[i*each : (i+1)*each]
 		r.ticket.settle(r.index, output, finite(q.model, output))
 	}
+}
+
+// brief is what a run takes that ends within one of the kernel's own time slices, .7 ms and more with
+// more processors: Computing would gain nothing and cost each row some 15 µs.
+const brief = time.Millisecond
+
+// expected is how long n rows take, 0 as long as nothing has been seen.
+func (s *Scheduler) expected(q *queue, n int) time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return q.table.of(n)
 }
 
 // pad repeats the last row to the size that the batch is run in, where answers depend on

@@ -19,8 +19,8 @@ type SchedulerOptions struct {
 	// LockThreads keeps each executor on a thread of its own, to which NVIDIA's
 	// libraries tie what they set up. On a CPU it costs some microseconds a batch.
 	LockThreads bool
-	// Computing is called before each run, on the thread that it is on, and what it returns on the
-	// same thread after it; it may be nil.
+	// Computing is called before each run that is expected to take a millisecond or more, on the
+	// thread that it is on, and what it returns on the same thread after it; it may be nil.
 	Computing func() (done func())
 	// Now is the clock.
 	Now func() time.Time
