@@ -20,7 +20,6 @@ from . import load, machine, media, paper
 from .peers import install, roster, speak
 from .service import Process, Service, end_on_signal, free_port, must_be_built
 
-ASKED = ("--post", "/v1/detect")
 MODELS = install.REPOSITORY / "models" / "builtin"
 LOADS = (("half", 0.5), ("high", 0.8), ("twice", 2.0))  # and their share of the server's own capacity
 START, END, OVERHEAD = 10.0, 1.0, 1.3  # seconds that a server and a load take besides, late answers included
@@ -74,6 +73,15 @@ def layouts(provider):
         return [(max(1, cores // share), 1) for share in (4, 2)]
     sessions = max(1, cores // 4)
     return list(dict.fromkeys([(cores, 1), (sessions, cores // sessions)]))
+
+
+class Ours(Service):
+    """The service, asked as the peers are."""
+
+    def __enter__(self):
+        super().__enter__()
+        self.target.options = ("--post", "/v1/detect")
+        return self
 
 
 class Running(Process):
@@ -143,6 +151,11 @@ def expected(service, files):
         done = service.judge(f)
         told[f] = {"verdict": done["verdict"], "confidence": done["confidence"]}
     return told
+
+
+def named(p):
+    """The name of a peer, or of the service in the place of None."""
+    return p.name if p else paper.OURS
 
 
 def disagreement(expected, got):
@@ -215,16 +228,16 @@ class Comparison:
         self.peers = [p for p in self.peers if p.name not in self.absent]
 
     def reference(self):
-        with Service(provider=self.provider) as service:
+        with self.start(None) as service:
             self.settings, self.flags = service.settings, service.flags
             self.expected = expected(service, self.files)
-            service.target.options = ASKED
             for w in self.workloads:
                 self.same[w] = load.SAME * load.closed(service.target, media.clients(w, self.given.clients), media.arguments(w, self.media), self.settled)["throughput"]
         say("the same load for all:", ", ".join(f"{w} {rate:.1f}/s" for w, rate in self.same.items()))
 
     def start(self, p):
-        return Running(p, self.folders[p.name], self.layouts.get(p.name, self.default), self)
+        """A peer, or the service in the place of None; use it with `with`."""
+        return Running(p, self.folders[p.name], self.layouts.get(p.name, self.default), self) if p else Ours(self.provider)
 
     def size(self):
         """Finds the rows of a run that cost the Python peers least."""
@@ -274,13 +287,13 @@ class Comparison:
 
     def round(self, number, seconds):
         order = self.order(number)
-        say(f"round {number + 1} of {self.rounds}:", ", ".join(p.name if p else paper.OURS for p in order))
+        say(f"round {number + 1} of {self.rounds}:", ", ".join(map(named, order)))
         for servers in [order] if self.given.together else [[p] for p in order]:
             self._side_by_side(servers, seconds)
         # Rounds of all servers stay side by side, also where one gave nothing.
         for p in order:
             for w in self.workloads:
-                rounds = self.results.setdefault(w, {}).setdefault(p.name if p else paper.OURS, [])
+                rounds = self.results.setdefault(w, {}).setdefault(named(p), [])
                 if len(rounds) == number:
                     rounds.append({"error": "the server did not start, or no longer answered"})
 
@@ -288,27 +301,26 @@ class Comparison:
         with contextlib.ExitStack() as stack:
             running = {}
             for p in servers:
-                name = p.name if p else paper.OURS
                 try:
-                    running[name] = stack.enter_context(self.start(p) if p else Service(provider=self.provider))
+                    server = stack.enter_context(self.start(p))
                 except (RuntimeError, load.Failed) as e:
-                    say(f"{name}: {e}")
+                    say(f"{named(p)}: {e}")
                     continue
-                running[name].pause()
+                server.pause()
+                running[named(p)] = server
             for w in self.workloads:
                 self._turns(w, running, seconds)
                 self._leave_out_the_fallen(running)
 
     def _leave_out_the_fallen(self, running):
         for name, server in list(running.items()):
-            server.resume()
             try:
                 if name != paper.OURS:
-                    server.await_(server.answers)
+                    with server.awake():
+                        server.await_(server.answers)
             except RuntimeError as e:
                 say(f"{name}: {e}")
                 del running[name]
-            server.pause()
 
     def _turns(self, workload, running, seconds):
         """Every load on one server after the other, the others stopped, so that a machine that gets slower does so for all of them."""
@@ -320,23 +332,20 @@ class Comparison:
 
         for name, server in running.items():
             told[name] = {}
-            if name == paper.OURS:
-                server.target.options = ASKED
             left[name] = loads(told[name], server.target, media.clients(workload, self.given.clients), media.arguments(workload, self.media), seconds, same)
         while left:
             for name in list(left):
-                running[name].resume()
-                machine.rest()
-                try:
-                    next(left[name])
-                except StopIteration:
-                    del left[name]
-                except load.Failed as e:
-                    told[name] = {"error": str(e)}
-                    say(f"{name}, {workload}: {e}")
-                    del left[name]
-                machine.rest()  # what it has not refused it may still work on
-                running[name].pause()
+                with running[name].awake():
+                    machine.rest()
+                    try:
+                        next(left[name])
+                    except StopIteration:
+                        del left[name]
+                    except load.Failed as e:
+                        told[name] = {"error": str(e)}
+                        say(f"{name}, {workload}: {e}")
+                        del left[name]
+                    machine.rest()  # what it has not refused it may still work on
         for name, found in told.items():
             self.results.setdefault(workload, {}).setdefault(name, []).append(found)
 

@@ -91,6 +91,15 @@ class Process:
     def resume(self):
         self._signal(signal.SIGCONT)
 
+    @contextlib.contextmanager
+    def awake(self):
+        """Has it go on meanwhile."""
+        self.resume()
+        try:
+            yield
+        finally:
+            self.pause()
+
     def _signal(self, which):
         """Sends a signal to all processes of its session, those with a group of their own included."""
         for folder in Path("/proc").glob("[0-9]*"):

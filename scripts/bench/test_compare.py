@@ -215,8 +215,9 @@ class Turns(unittest.TestCase):
         log, awake = [], set()
 
         def server(name):
-            awake.add(name)
-            return SimpleNamespace(target=load.Target(name, 1), resume=lambda: awake.add(name), pause=lambda: awake.discard(name))
+            running = service.Process([], "log")
+            running.target, running.resume, running.pause = load.Target(name, 1), lambda: awake.add(name), lambda: awake.discard(name)
+            return running
 
         def measure(target, what, *_, **__):
             self.assertEqual(awake, {target.url})  # nobody else has a processor
@@ -227,7 +228,6 @@ class Turns(unittest.TestCase):
 
         c = SimpleNamespace(given=compare.GIVEN["cpu"], media="media", same={"mix": 70.0}, results={})
         running = {name: server(name) for name in (paper.OURS, "Gin", "Ray")}
-        awake.clear()
         with unittest.mock.patch.multiple(load, opened=measure, closed=measure), unittest.mock.patch.object(machine, "rest"), unittest.mock.patch.object(compare, "say"):
             compare.Comparison._turns(c, "mix", running, 1.0)
         clients = media.clients("mix", 1)
