@@ -183,7 +183,7 @@ func (s *Scheduler) execute(q *queue, runner Runner, rows []row) {
 }
 
 // brief is what a run takes that ends within one of the kernel's own time slices, .7 ms and more with
-// more processors: Computing would gain nothing and cost each row some 15 µs.
+// more processors: Computing would gain nothing and cost a row some 25 µs.
 const brief = time.Millisecond
 
 // expected is how long n rows take, 0 as long as nothing has been seen.
