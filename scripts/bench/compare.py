@@ -233,7 +233,7 @@ class Comparison:
             self.expected = expected(service, self.files)
             for w in self.workloads:
                 self.same[w] = load.SAME * load.closed(service.target, media.clients(w, self.given.clients), media.arguments(w, self.media), self.settled)["throughput"]
-        say("the same load for all:", ", ".join(f"{w} {rate:.1f}/s" for w, rate in self.same.items()))
+        say(f"{load.SAME * 100:.0f} % of what the service does:", ", ".join(f"{w} {rate:.1f}/s" for w, rate in self.same.items()))
 
     def start(self, p):
         """A peer, or the service in the place of None; use it with `with`."""
