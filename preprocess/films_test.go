@@ -50,7 +50,7 @@ func TestFilmsLeaveAChildToOthers(t *testing.T) {
 			for range opts.Children { // as many at a time as may be
 				said.Scan()
 			}
-			patient, stop := context.WithTimeout(t.Context(), 20*time.Second)
+			patient, stop := context.WithTimeout(t.Context(), 2*time.Minute)
 			defer stop()
 			data := tinyPNG(t)
 			for range 3 {

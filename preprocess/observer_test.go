@@ -58,9 +58,10 @@ func TestObserverOfTheHealthyAndTheCanceled(t *testing.T) {
 	for mode, want := range map[string]struct {
 		decoded int
 		losses  []preprocess.Loss
+		within  time.Duration
 	}{
-		"look-around": {1, nil},
-		"stopped":     {1, []preprocess.Loss{preprocess.LostCanceled}},
+		"look-around": {1, nil, 2 * time.Minute},
+		"stopped":     {1, []preprocess.Loss{preprocess.LostCanceled}, 3 * time.Second},
 	} {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
@@ -68,7 +69,7 @@ func TestObserverOfTheHealthyAndTheCanceled(t *testing.T) {
 			opts := poolOptions(t, mode)
 			opts.Observer = seen
 			pool := newPool(t, opts)
-			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			ctx, cancel := context.WithTimeout(t.Context(), want.within)
 			defer cancel()
 			data := tinyPNG(t)
 			media, err := pool.Decode(ctx, file(t, data), int64(len(data)), "", nil)

@@ -96,7 +96,7 @@ func TestChildrenThatFailCostOneRequest(t *testing.T) {
 		{mode: "crash", cause: "about to crash", loss: preprocess.LostCrash},
 		{mode: "killed-large", cause: "killed", loss: preprocess.LostKilled},
 		{mode: "floods", cause: "written too much", loss: preprocess.LostCrash},
-		{mode: "spin", cause: "too long", loss: preprocess.LostTimeout, tune: func(o *preprocess.PoolOptions) { o.Timeout, o.CPUShare = 500*time.Millisecond, 0.01 }},
+		{mode: "spin", cause: "too long", loss: preprocess.LostTimeout, tune: func(o *preprocess.PoolOptions) { o.Timeout, o.CPUShare = 2*time.Second, 0.001 }},
 		{mode: "spin", cause: "processor time", loss: preprocess.LostCPU, tune: func(o *preprocess.PoolOptions) { o.CPUSeconds = 1 }},
 		{mode: "hoard", cause: "no memory", loss: preprocess.LostMemory, tune: nil},
 		{mode: "lacks-memory", cause: "gives up: native libraries", loss: preprocess.LostMemory},
@@ -263,7 +263,7 @@ func TestNoDescriptorIsLeft(t *testing.T) { //nolint:paralleltest // it counts f
 			if err != nil {
 				t.Fatal(err)
 			}
-			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 			if mode == "stopped" {
 				time.AfterFunc(20*time.Millisecond, cancel)
 			}

@@ -43,3 +43,11 @@ func TestFilmsOfALargeServer(t *testing.T) {
 		all.Wait()
 	})
 }
+
+// An executor that is locked to a thread of its own makes every row wait for two threads to wake up: 50 to 100 µs.
+// CUDA wants that, a processor does not.
+func TestExecutorsOfAProcessorAreLockedToNoThread(t *testing.T) {
+	t.Parallel()
+	assert.False(t, queueing(ort.CPU, care{}).LockThreads)
+	assert.True(t, queueing(ort.CUDA, care{}).LockThreads)
+}

@@ -51,7 +51,7 @@ func TestASlowStoreIsNotAway(t *testing.T) { //nolint:paralleltest // it measure
 	server := buckettest.Start(t, "uploads")
 	s := newSpool(t, "", 0)
 	b := open(t, slowly(t, server, 4<<20), s)
-	b.stall = 2 * time.Second
+	b.stall = 8 * time.Second // 16 MiB of four at once take 15
 	f := (&store{spool: s}).upload(t, 15<<20)
 	before := liveHeap()
 	var parks sync.WaitGroup

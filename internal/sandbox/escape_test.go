@@ -82,7 +82,7 @@ func ends(t *testing.T, c *Child) {
 	t.Helper()
 	select {
 	case <-c.Done():
-	case <-time.After(20 * time.Second):
+	case <-time.After(2 * time.Minute):
 		t.Fatal("the child is not done")
 	}
 }

@@ -147,7 +147,7 @@ func startedBy(t *testing.T, confinement Confinement, opts Options) *Child {
 		<-c.Done()
 		starter.Close()
 	})
-	_ = c.SetDeadline(time.Now().Add(20 * time.Second))
+	_ = c.SetDeadline(time.Now().Add(2 * time.Minute))
 	return c
 }
 
@@ -235,7 +235,7 @@ func TestProcessorTime(t *testing.T) {
 	}
 	select {
 	case <-c.Done():
-	case <-time.After(30 * time.Second):
+	case <-time.After(2 * time.Minute):
 		t.Fatal("it still runs")
 	}
 	if !strings.Contains(c.Err().Error(), fmt.Sprint("exit status ", ExitCPU)) || !strings.Contains(c.Stderr(), "processor time") {
@@ -332,7 +332,7 @@ func TestChildrenDieWithTheirStarter(t *testing.T) {
 	starter.Close()
 	select {
 	case <-c.Done():
-	case <-time.After(20 * time.Second):
+	case <-time.After(2 * time.Minute):
 		c.Kill()
 		t.Fatal("it outlives its starter")
 	}

@@ -58,7 +58,7 @@ func TestChildrenDoNotSeeEachOthersFiles(t *testing.T) {
 		}
 		defer ends(t, children[i])
 		defer children[i].Kill()
-		_ = children[i].SetDeadline(time.Now().Add(20 * time.Second))
+		_ = children[i].SetDeadline(time.Now().Add(2 * time.Minute))
 	}
 	memory, err := NewMemory("upload")
 	if err != nil {

@@ -52,7 +52,7 @@ func closeOnFirstThread() int {
 		select {
 		case <-c.Done():
 			status <- 0
-		case <-time.After(20 * time.Second):
+		case <-time.After(2 * time.Minute):
 			c.Kill()
 			status <- 12
 		}

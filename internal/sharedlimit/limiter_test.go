@@ -63,7 +63,7 @@ func startRedis(t *testing.T, dir string) *server {
 	})
 	t.Cleanup(s.stop)
 	client := s.client()
-	require.Eventually(t, func() bool { return client.Ping(t.Context()).Err() == nil }, 30*time.Second, 5*time.Millisecond, "Redis does not start")
+	require.Eventually(t, func() bool { return client.Ping(t.Context()).Err() == nil }, 2*time.Minute, 5*time.Millisecond, "Redis does not start")
 	return s
 }
 

@@ -163,7 +163,7 @@ func TestProcessesAtWork(t *testing.T) {
 func TestTheDatabaseStandsStill(t *testing.T) {
 	t.Parallel()
 	b := onPostgres(t)
-	b.opts.Lost = time.Second
+	b.opts.Lost = 4 * time.Second // both say that they are there once in a quarter of that
 	s := b.open(t)
 	heir, err := s.Join(t.Context(), slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
@@ -174,7 +174,7 @@ func TestTheDatabaseStandsStill(t *testing.T) {
 	stands := func(tx *Tx) error {
 		_, err := tx.ExecContext(t.Context(), `LOCK TABLE processes IN EXCLUSIVE MODE`) // nobody can say that it is there
 		require.NoError(t, err)
-		_, err = tx.ExecContext(t.Context(), `SELECT pg_sleep(1.5)`)
+		_, err = tx.ExecContext(t.Context(), `SELECT pg_sleep(6)`)
 		require.NoError(t, err)
 		return tx.QueryRowContext(t.Context(), `SELECT count(*) FROM (`+s.AtWork()+`) AS alive`).Scan(&atWork)
 	}
@@ -288,7 +288,7 @@ func TestAlone(t *testing.T) {
 func TestAloneWithOneConnection(t *testing.T) {
 	t.Parallel()
 	s := oneConnection(t)
-	within, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	within, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	require.NoError(t, s.Alone(within, "x", func() error {
 		return s.Write(within, func(tx *Tx) error { return insertAccount(within, tx, "a") })

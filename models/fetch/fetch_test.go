@@ -244,7 +244,7 @@ func TestDownloadFails(t *testing.T) {
 			url, _, _ := serve(t, test.handle)
 			path := filepath.Join(t.TempDir(), "model.pth")
 			opts := options(t)
-			opts.Idle = 200 * time.Millisecond
+			opts.Idle = time.Second
 			err := Download(t.Context(), file(url), path, opts)
 			for _, w := range test.words {
 				if err == nil || !strings.Contains(err.Error(), w) {

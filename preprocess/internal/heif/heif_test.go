@@ -102,7 +102,7 @@ func TestManyAuxiliaries(t *testing.T) {
 	if AlphaFile(file) != nil {
 		t.Error("it has transparency")
 	}
-	if took := time.Since(start); took > 5*time.Second {
+	if took := time.Since(start); took > time.Minute {
 		t.Errorf("%d kB took %v", len(file)>>10, took)
 	}
 }
