@@ -16,7 +16,7 @@ import (
 
 func pace(idle, grace time.Duration, rate int64) func(*api.Options) {
 	return func(o *api.Options) {
-		o.Pace = api.Pace{Idle: idle, Grace: grace, Rate: rate, LingerTime: time.Second, LingerIdle: time.Second, LingerBytes: 1 << 20}
+		o.Pace = api.Pace{Idle: idle, Grace: grace, Rate: rate, LingerTime: time.Minute, LingerIdle: time.Second, LingerBytes: 1 << 20}
 	}
 }
 

@@ -239,8 +239,8 @@ func (s *service) start(cfg config) {
 	opts.Addresses, opts.Models = addresses, func() models.InUse { return models.InUse{} }
 	opts.Jobs, opts.Spool, opts.Logger, opts.Now = s.runner, s.spool, logger, s.clock.Now
 	opts.FileBytes, opts.FormBytes = 1<<20, 64<<10
-	opts.Pace.LingerTime = 2 * time.Second
-	opts.Drain = 5 * time.Second
+	opts.Pace.LingerTime = time.Minute
+	opts.Drain = time.Minute
 	if cfg.api != nil {
 		cfg.api(&opts)
 	}
@@ -279,7 +279,7 @@ func (s *service) jobsDone() {
 	s.t.Helper()
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
-	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); <-tick.C {
+	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); <-tick.C {
 		left := 0
 		must(s.t, s.books.Reader().QueryRow(`SELECT count(*) FROM detections WHERE state = 'processing' AND mode = 'async'`).Scan(&left))
 		parked, err := s.spool.Parked(context.Background())

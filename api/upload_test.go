@@ -43,7 +43,7 @@ func (s *service) dial(body []byte) *upload {
 	conn, err := net.Dial("tcp", s.server.Addr().String())
 	must(s.t, err)
 	s.t.Cleanup(func() { _ = conn.Close() })
-	must(s.t, conn.SetDeadline(time.Now().Add(time.Minute)))
+	must(s.t, conn.SetDeadline(time.Now().Add(5*time.Minute)))
 	return &upload{s: s, conn: conn, in: bufio.NewReader(conn), body: body}
 }
 
@@ -236,7 +236,7 @@ func TestLingeringEnds(t *testing.T) {
 			u.answer().want(413, "payload_too_large")
 			tick := time.NewTicker(time.Millisecond)
 			defer tick.Stop()
-			for deadline := time.Now().Add(10 * time.Second); c.sends; <-tick.C {
+			for deadline := time.Now().Add(2 * time.Minute); c.sends; <-tick.C {
 				if _, err := u.conn.Write([]byte{0}); err != nil {
 					return
 				}

@@ -124,7 +124,7 @@ func picture(t *testing.T) string { t.Helper(); return place(t, t.TempDir(), "a.
 
 // quick are windows of the shortest time that still means something.
 func quick(d *double, args ...string) []string {
-	return append([]string{"--url", d.URL, "--key", key, "--warmup", "100ms", "--window", "200ms", "--windows", "4"}, args...)
+	return append([]string{"--url", d.URL, "--key", key, "--warmup", "100ms", "--window", "500ms", "--windows", "4"}, args...)
 }
 
 // TestOpenLoop runs both modes over a mix, with everything that can be reported.
@@ -234,7 +234,7 @@ func TestSettingsAreReported(t *testing.T) {
 	got := understood(t, s.out).Settings
 	build, ok := debug.ReadBuildInfo()
 	require.True(t, ok)
-	want := settings{Version: build.Main.Version, Form: formMultipart, Mix: map[string]float64{"image": 2}, Warmup: .1, Window: .2, Windows: 1, Timeout: 30, Connections: 9}
+	want := settings{Version: build.Main.Version, Form: formMultipart, Mix: map[string]float64{"image": 2}, Warmup: .1, Window: .5, Windows: 1, Timeout: 30, Connections: 9}
 	assert.Equal(t, want, got)
 }
 

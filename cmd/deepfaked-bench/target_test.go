@@ -80,7 +80,7 @@ func TestOtherServers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			args := append([]string{"--url", address, "--clients", "2", "--warmup", "0s", "--window", "100ms", "--windows", "3", "--json", "-"}, args...)
+			args := append([]string{"--url", address, "--clients", "2", "--warmup", "0s", "--window", "500ms", "--windows", "3", "--json", "-"}, args...)
 			s := call(t.Context(), append(args, picture(t))...)
 			require.Zero(t, s.code, s.err)
 			r := understood(t, s.out)

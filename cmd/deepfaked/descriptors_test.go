@@ -21,7 +21,7 @@ import (
 // any more, the probes and the metrics on the address for administration among them.
 func TestIdleConnectionsLeaveDescriptors(t *testing.T) {
 	t.Parallel()
-	s := &instance{data: t.TempDir(), logs: &logs{changed: make(chan struct{})}, client: &http.Client{Timeout: 10 * time.Second}}
+	s := &instance{data: t.TempDir(), logs: &logs{changed: make(chan struct{})}, client: &http.Client{Timeout: patience}}
 	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), "/bin/sh", "-c", `ulimit -n 256 && exec "$0" "$@"`,
 		os.Args[0], "serve", "--data", s.data, "--provider", "cpu", "--sessions", "1", "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0")
 	cmd.Stderr = s.logs

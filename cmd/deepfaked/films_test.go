@@ -13,7 +13,7 @@ import (
 // TestFilmsDoNotShutOutPictures: jobs with films had all decoders, and a picture that somebody
 // waited for was judged after one of them, or answered 500 each time that it was sent.
 func TestFilmsDoNotShutOutPictures(t *testing.T) { //nolint:paralleltest // one ONNX Runtime in a process
-	s := serve(t, unhurried, "--decoders", "1", "--deadline", "20s")
+	s := serve(t, unhurried, "--decoders", "1", "--deadline", "100s")
 	s.logs.await(t, ready)
 	jobs, key := newKey(t, s.data, "archive", "pro"), newKey(t, s.data, "person", "pro")
 	film := s.detect(t, jobs, longFilm(t), "async", "true")

@@ -121,7 +121,7 @@ func TestPullEndsWithItsTerminal(t *testing.T) { //nolint:paralleltest // signal
 		<-hung
 		select {
 		case <-ctx.Done():
-		case <-time.After(10 * time.Second):
+		case <-time.After(patience):
 			return errors.New("it went on")
 		}
 		signal.Stop(hung) // from here on a failure ends the tests

@@ -109,7 +109,7 @@ func (c *clock) add(d time.Duration) {
 }
 
 // lost is how long a process is silent in tests before it has gone.
-const lost = 2 * time.Second
+const lost = 5 * time.Second
 
 // open opens the books, as a process of its own would. On SQLite, the process
 // before it has gone then.

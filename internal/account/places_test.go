@@ -151,7 +151,7 @@ func TestAPlaceThatComesToNothingRefusesNobody(t *testing.T) {
 func TestCheckDoesNotWaitForLong(t *testing.T) {
 	t.Parallel()
 	l, a := aloneWith(t, 1)
-	l.look = 50 * time.Millisecond
+	l.look = 2 * time.Second // in which a slow machine reads too
 	reserve(t, l, a, false)
 	l.own.turn <- struct{}{}
 	require.NoError(t, l.Check(t.Context(), a))

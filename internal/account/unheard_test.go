@@ -20,7 +20,7 @@ func unheard(t *testing.T) (near, far *Ledger, between *postgrestest.Unheard) {
 	between = &postgrestest.Unheard{}
 	database, c := postgrestest.Database(t), at("2026-01-15T12:00:00Z")
 	near, far = open(t, database, c), open(t, postgrestest.Between(t, database, between.Relay), c)
-	far.look = 3 * time.Second // of which a slow machine takes half a second
+	far.look = time.Minute // of which a slow machine takes half a second
 	return near, far, between
 }
 
@@ -62,6 +62,7 @@ func TestAReservationThatIsLost(t *testing.T) {
 	lost := &network{loses: true}
 	l := open(t, postgrestest.Between(t, postgrestest.Database(t), lost.relay), at("2026-01-15T12:00:00Z"))
 	a := join(t, l, "ann", "free")
+	l.look = time.Minute
 	for _, n := range []int{1, 3} {
 		lost.cuts.Store(true)
 		err := l.ReserveAll(t.Context(), requests(a, n))
@@ -91,6 +92,7 @@ func TestJobsThatNobodyKnowsOf(t *testing.T) {
 			a := join(t, near, "ann", "free")
 			settle(t, near, reserve(t, near, a, true))
 			all := requests(a, 2)
+			far.look = time.Second // is over without an answer
 			between.Lose("det_", true)
 			err := far.ReserveAll(t.Context(), all)
 			assert.True(t, IsUnknown(err), "%v", err)

@@ -49,6 +49,6 @@ func TestSuspendedForLongerThanTheDeadline(t *testing.T) {
 	require.Eventually(t, func() bool {
 		err := books.Reader().QueryRowContext(t.Context(), `SELECT state FROM detections WHERE id = $1`, s.job).Scan(&state)
 		return assert.NoError(t, err) && state != account.Processing
-	}, time.Minute, 5*time.Millisecond)
+	}, patience, 5*time.Millisecond)
 	assert.Equal(t, account.Complete, state)
 }

@@ -66,14 +66,14 @@ func testAcceptedBeforeTheClockWentBack(t *testing.T, fresh func(testing.TB) whe
 	f := setup(t, fresh(t), good, options(0))
 	ids := f.submit(3)
 	f.waits(ids[0], "available", f.jobs.opts.longestWait()/2)
-	f.waits(ids[1], "available", 5*time.Second) // River's own
+	f.waits(ids[1], "available", lost+5*time.Second) // River's own
 	f.waits(ids[2], "scheduled", f.jobs.opts.longestWait()/2)
 	hastened := int64(0)
 	require.Eventually(t, func() bool { // on PostgreSQL once this process has been there for long enough
 		in, err := f.jobs.inherit(t.Context())
 		hastened += in.hastened
 		return assert.NoError(t, err) && hastened > 0
-	}, 10*time.Second, 50*time.Millisecond)
+	}, patience, 50*time.Millisecond)
 	assert.EqualValues(t, 1, hastened)
 	f.start(good, options(1))
 	assert.Equal(t, account.Complete, f.ended(ids[0]).State)

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -104,60 +105,63 @@ func testAFloodIsRefusedAtTheDoor(t *testing.T, fresh func(testing.TB) where) {
 	}
 	all.Wait()
 	inVain := uploads.parked.Load() - accepted.Load()
-	assert.Greater(t, refusedAtAll.Load(), 10*inVain, "refused after they were on disk: %d", inVain)
-	assert.LessOrEqual(t, inVain, accepted.Load()/10+int64(time.Since(began)/stale))
+	asked := int64(time.Since(began) / stale) // more of them the slower the machine, and no other refusals
+	assert.Greater(t, refusedAtAll.Load(), 10*(inVain-asked), "refused after they were on disk: %d", inVain)
+	assert.LessOrEqual(t, inVain, accepted.Load()/10+asked)
 }
 
 // TestDoor: what is known of the queue lets through no more than it has room for, and whoever
 // else there is keeps a share of it.
 func TestDoor(t *testing.T) {
 	t.Parallel()
-	d := newDoor(Options{Queue: 4, RetryAfter: time.Second})
-	job := func(account string) []detection { return []detection{{Account: account}} }
-	d.asked = time.Now()
-	require.NoError(t, d.enter("a"))
-	require.NoError(t, d.enter("a"))
-	require.ErrorIs(t, d.enter("a"), ErrShare, "two on their way, two places left")
-	require.NoError(t, d.enter("b"))
-	d.answered(d.ask(), counts{"a": 1}, job("a"))
-	d.leave("a")
-	require.NoError(t, d.enter("a"), "one waits, one is on its way, and one of b: one more")
-	require.ErrorIs(t, d.enter("a"), ErrShare)
-	d.answered(d.ask(), counts{"a": 2}, job("a"))
-	d.answered(d.ask(), counts{"a": 2, "b": 1}, job("b"))
-	require.NoError(t, d.enter("c"))
-	require.ErrorIs(t, d.enter("d"), ErrFull)
-	d.answered(d.ask(), counts{"a": 4}, nil)
-	d.leave("c")
-	require.ErrorIs(t, d.enter("c"), ErrFull, "others took the places")
-	d.begun("a")
-	d.begun("nobody")
-	require.NoError(t, d.enter("c"))
-	d.leave("c")
+	synctest.Test(t, func(t *testing.T) { // on a busy machine what is known went stale
+		d := newDoor(Options{Queue: 4, RetryAfter: time.Second})
+		job := func(account string) []detection { return []detection{{Account: account}} }
+		d.asked = time.Now()
+		require.NoError(t, d.enter("a"))
+		require.NoError(t, d.enter("a"))
+		require.ErrorIs(t, d.enter("a"), ErrShare, "two on their way, two places left")
+		require.NoError(t, d.enter("b"))
+		d.answered(d.ask(), counts{"a": 1}, job("a"))
+		d.leave("a")
+		require.NoError(t, d.enter("a"), "one waits, one is on its way, and one of b: one more")
+		require.ErrorIs(t, d.enter("a"), ErrShare)
+		d.answered(d.ask(), counts{"a": 2}, job("a"))
+		d.answered(d.ask(), counts{"a": 2, "b": 1}, job("b"))
+		require.NoError(t, d.enter("c"))
+		require.ErrorIs(t, d.enter("d"), ErrFull)
+		d.answered(d.ask(), counts{"a": 4}, nil)
+		d.leave("c")
+		require.ErrorIs(t, d.enter("c"), ErrFull, "others took the places")
+		d.begun("a")
+		d.begun("nobody")
+		require.NoError(t, d.enter("c"))
+		d.leave("c")
 
-	asked := d.ask()
-	d.begun("a") // may be counted in the answer
-	d.answered(asked, counts{"a": 4}, nil)
-	require.NoError(t, d.enter("c"))
-	d.leave("c")
-	d.answered(d.ask(), nil, nil)
-	require.NoError(t, d.enter("c"), "a question without an answer")
-	d.leave("c")
+		asked := d.ask()
+		d.begun("a") // may be counted in the answer
+		d.answered(asked, counts{"a": 4}, nil)
+		require.NoError(t, d.enter("c"))
+		d.leave("c")
+		d.answered(d.ask(), nil, nil)
+		require.NoError(t, d.enter("c"), "a question without an answer")
+		d.leave("c")
 
-	d.answered(d.ask(), counts{"a": 4}, nil)
-	d.asked = time.Now().Add(-stale)
-	require.NoError(t, d.enter("c"), "who has waited may ask whether it is still so")
-	require.ErrorIs(t, d.enter("c"), ErrFull, "one at a time")
-	d.asked = time.Now().Add(-stale)
-	require.NoError(t, d.enter("c"), "however long the other takes, to put its file into a bucket")
-	d.leave("c")
-	d.leave("c")
+		d.answered(d.ask(), counts{"a": 4}, nil)
+		d.asked = time.Now().Add(-stale)
+		require.NoError(t, d.enter("c"), "who has waited may ask whether it is still so")
+		require.ErrorIs(t, d.enter("c"), ErrFull, "one at a time")
+		d.asked = time.Now().Add(-stale)
+		require.NoError(t, d.enter("c"), "however long the other takes, to put its file into a bucket")
+		d.leave("c")
+		d.leave("c")
 
-	first, second := d.ask(), d.ask()
-	d.begun("a")
-	d.counting(second) // counted after that
-	d.answered(first, counts{"a": 3}, job("a"))
-	d.answered(second, counts{"a": 2}, nil)
-	assert.Equal(t, counts{"a": 3}, d.waiting, "what was accepted meanwhile, and not counted, waits too")
-	assert.Empty(t, d.coming)
+		first, second := d.ask(), d.ask()
+		d.begun("a")
+		d.counting(second) // counted after that
+		d.answered(first, counts{"a": 3}, job("a"))
+		d.answered(second, counts{"a": 2}, nil)
+		assert.Equal(t, counts{"a": 3}, d.waiting, "what was accepted meanwhile, and not counted, waits too")
+		assert.Empty(t, d.coming)
+	})
 }

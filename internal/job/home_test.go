@@ -74,7 +74,7 @@ func TestUploadsThatMovedWhileAProcessWasCutOff(t *testing.T) {
 		require.NoError(t, other.books.Reader().QueryRowContext(t.Context(), `SELECT metadata->>'snoozes' IS NOT NULL OR state = 'completed' FROM river_job`).Scan(&yes))
 		return yes
 	}
-	require.Eventually(t, waited, time.Minute, 5*time.Millisecond)
+	require.Eventually(t, waited, patience, 5*time.Millisecond)
 	require.NoError(t, back.jobs.Close(t.Context()))
 	require.NoError(t, other.open("b", works))
 	require.NoError(t, other.jobs.Start(t.Context()))

@@ -110,7 +110,7 @@ func victims(does string) Options {
 	case "work":
 		opts.Attempts = 2 * kills
 	case "nap":
-		opts.Deadline = 3 * time.Second
+		opts.Deadline = 10 * time.Second // which a slow machine keeps too
 	}
 	return opts
 }
@@ -178,7 +178,7 @@ func TestFileThatKills(t *testing.T) {
 
 func testFileThatKills(t *testing.T, fresh func(testing.TB) where) {
 	t.Helper()
-	w := fresh(t)
+	w, began := fresh(t), time.Now()
 	for range 3 {
 		err := run(t, w, "die", func(*exec.Cmd, string) {})
 		require.ErrorContains(t, err, "exit status 3")
@@ -195,7 +195,7 @@ func testFileThatKills(t *testing.T, fresh func(testing.TB) where) {
 	assert.Equal(t, account.Complete, f.ended(f.submit(1)[0]).State)
 	f.used(1)
 	f.empty()
-	assert.WithinDuration(t, time.Now(), d.Completed, time.Minute)
+	assert.WithinDuration(t, began, d.Completed, time.Hour)
 }
 
 // A file that ends its process was run beside the same others at each of its attempts,

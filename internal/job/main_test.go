@@ -60,8 +60,11 @@ func onPostgres(t testing.TB) where {
 	return where{t.TempDir(), postgrestest.Database(t)}
 }
 
+// patience is how long anything may take before a test gives up.
+const patience = 2 * time.Minute
+
 // lost is how long a process is silent in tests before it has gone.
-const lost = 1500 * time.Millisecond
+const lost = 5 * time.Second
 
 type detector func(context.Context, inference.Request) (inference.Result, error)
 
@@ -247,7 +250,7 @@ func (f *fixture) ended(id string) account.Detection {
 	f.t.Helper()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
-	for deadline := time.Now().Add(time.Minute); ; <-tick.C {
+	for deadline := time.Now().Add(patience); ; <-tick.C {
 		d, err := f.ledger.Detection(f.t.Context(), f.account, id)
 		require.NoError(f.t, err)
 		if d.State != account.Processing {
@@ -278,7 +281,7 @@ func (f *fixture) empty() {
 		files, size := f.spool.Usage()
 		assert.Zero(c, files)
 		assert.Zero(c, size)
-	}, 10*time.Second, 5*time.Millisecond)
+	}, patience, 5*time.Millisecond)
 }
 
 // swept removes what processes left that were killed while they accepted, and

@@ -63,7 +63,7 @@ func TestObserverIsToldOfAttempts(t *testing.T) {
 			opts.Observer = seen
 			f := setup(t, onSQLite(t), c.detect, opts)
 			f.ended(f.submit(1)[0])
-			assert.Eventually(t, func() bool { return len(seen.seen()) == len(c.want) }, time.Minute, time.Millisecond)
+			assert.Eventually(t, func() bool { return len(seen.seen()) == len(c.want) }, patience, time.Millisecond)
 			assert.Equal(t, c.want, seen.seen())
 		})
 	}

@@ -70,7 +70,7 @@ func (f *fixture) goesBehind(id string) {
 		assert.NoError(f.t, f.jobs.Recover(f.t.Context()))
 		err := f.books.Reader().QueryRowContext(f.t.Context(), `SELECT count(*) FROM river_job WHERE priority = 2 AND args->>'id' = $1`, id).Scan(&n)
 		return err == nil && n == 1
-	}, time.Minute, 10*time.Millisecond)
+	}, patience, 10*time.Millisecond)
 }
 
 // judgedInTurn has a runner with one worker judge n jobs, and returns their ids in the

@@ -273,7 +273,7 @@ func TestDeadlineOfOneJob(t *testing.T) {
 func testDeadlineOfOneJob(t *testing.T, fresh func(testing.TB) where) {
 	t.Helper()
 	opts := options(1)
-	opts.Deadline = 20 * time.Millisecond
+	opts.Deadline = 2 * time.Second // in which its upload is opened on a slow machine too
 	f := setup(t, fresh(t), untilStopped, opts)
 	d := f.ended(f.submit(1)[0])
 	assert.Equal(t, account.Failed, d.State)
@@ -286,10 +286,10 @@ func testDeadlineOfOneJob(t *testing.T, fresh func(testing.TB) where) {
 func TestWaitingIsNotTooLate(t *testing.T) {
 	t.Parallel()
 	opts := options(1)
-	opts.Deadline = time.Second
+	opts.Deadline = 5 * time.Second // which a slow machine keeps too
 	f := setup(t, onSQLite(t), func(ctx context.Context, r inference.Request) (inference.Result, error) {
 		select {
-		case <-time.After(2 * time.Second): // its turn comes
+		case <-time.After(opts.Deadline + time.Second): // its turn comes
 		case <-ctx.Done():
 			return inference.Result{}, ctx.Err()
 		}
@@ -391,9 +391,9 @@ func TestCloseWaitsForNoJobThatHangs(t *testing.T) {
 	<-began
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	start := time.Now()
+	giveUp := time.AfterFunc(unwinding+patience, func() { close(hangs) })
 	require.ErrorIs(t, f.jobs.Close(ctx), context.Canceled)
-	assert.Less(t, time.Since(start), unwinding+5*time.Second)
+	require.True(t, giveUp.Stop(), "it waits for the job")
 	close(hangs)
 	require.NoError(t, f.jobs.queue.StopAndCancel(t.Context())) // what it left behind has ended
 }

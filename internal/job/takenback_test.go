@@ -39,7 +39,7 @@ func testTakenBackWhileAnalysed(t *testing.T, fresh func(testing.TB) where) {
 		left := -1
 		assert.NoError(c, f.books.Reader().QueryRowContext(t.Context(), `SELECT count(*) FROM river_job WHERE state <> 'completed'`).Scan(&left))
 		assert.Zero(c, left, "jobs that have not ended")
-	}, 10*time.Second, 5*time.Millisecond)
+	}, patience, 5*time.Millisecond)
 	assert.EqualValues(t, 1, analyses.Load())
 	f.used(0)
 }

@@ -69,7 +69,7 @@ func TestSuspendedProcess(t *testing.T) {
 	<-begun
 	require.NoError(t, s.process.Signal(syscall.SIGCONT))
 	require.NoError(t, s.input.Close())
-	require.Eventually(t, func() bool { return f.state() == "scheduled" }, time.Minute, 5*time.Millisecond, "the other one has come to its end")
+	require.Eventually(t, func() bool { return f.state() == "scheduled" }, patience, 5*time.Millisecond, "the other one has come to its end")
 	d, err := f.ledger.Detection(t.Context(), f.account, s.job)
 	require.NoError(t, err)
 	assert.Equal(t, account.Processing, d.State)
@@ -99,7 +99,7 @@ func TestJobsFetchedAfterASilence(t *testing.T) {
 		require.NoError(t, err)
 		return d.State
 	}
-	for deadline := time.Now().Add(time.Minute); stateOf(before) == account.Processing && time.Now().Before(deadline); <-time.After(10 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); stateOf(before) == account.Processing && time.Now().Before(deadline); <-time.After(10 * time.Millisecond) {
 		require.NoError(t, back.books.Write(t.Context(), func(tx *store.Tx) error {
 			_, err := tx.ExecContext(t.Context(), `UPDATE river_job SET attempted_at = clock_timestamp() WHERE args->>'id' = $1`, after)
 			return err
@@ -107,7 +107,7 @@ func TestJobsFetchedAfterASilence(t *testing.T) {
 	}
 	assert.Equal(t, account.Failed, stateOf(before))
 	assert.Equal(t, account.Processing, stateOf(after))
-	require.Eventually(t, func() bool { return stateOf(after) == account.Failed }, time.Minute, 10*time.Millisecond, "its silence is long enough")
+	require.Eventually(t, func() bool { return stateOf(after) == account.Failed }, patience, 10*time.Millisecond, "its silence is long enough")
 }
 
 // state is that of the one job in the queue.

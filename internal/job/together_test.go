@@ -75,7 +75,7 @@ func testJobsEndTogether(t *testing.T, fresh func(testing.TB) where) {
 				require.NoError(t, f.ledger.Fail(t.Context(), id, "Somebody else said so."))
 			}
 			close(goOn)
-			require.Eventually(t, func() bool { return books.coming(runner) == jobs }, 10*time.Second, time.Millisecond)
+			require.Eventually(t, func() bool { return books.coming(runner) == jobs }, patience, time.Millisecond)
 			close(books.gate)
 			for i, id := range ids {
 				want := account.Complete
@@ -95,7 +95,7 @@ func testJobsEndTogether(t *testing.T, fresh func(testing.TB) where) {
 				n := 0
 				assert.NoError(c, f.books.Reader().QueryRowContext(t.Context(), `SELECT count(*) FROM river_job WHERE state = 'completed'`).Scan(&n))
 				assert.Equal(c, jobs, n, "jobs ended")
-			}, 10*time.Second, 5*time.Millisecond)
+			}, patience, 5*time.Millisecond)
 		})
 	}
 }

@@ -83,7 +83,7 @@ func TestOthersAreToldOfJobs(t *testing.T) {
 	id := account.NewDetectionID()
 	one := accepted{account.Request{Account: f.account, Submission: account.Submission{ID: id, Async: true, Sensitivity: "strict"}}, detection{ID: id, Account: f.account.ID}}
 	require.NoError(t, runner.reserve(t.Context(), []accepted{one}))
-	soon, cancel := context.WithTimeout(t.Context(), time.Minute)
+	soon, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	notice, err := other.WaitForNotification(soon)
 	require.NoError(t, err)

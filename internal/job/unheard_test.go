@@ -69,7 +69,7 @@ func TestJobsWhoseAnswerIsLost(t *testing.T) {
 			n := 0
 			err := f.books.Reader().QueryRowContext(t.Context(), `SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted`).Scan(&n)
 			return err == nil && n == accepting && f.jobs.accepts.Waiting() == next
-		}, time.Minute, time.Millisecond)
+		}, patience, time.Millisecond)
 	}
 	for turn := range 2 { // that are taken by one each
 		submit()
@@ -108,7 +108,7 @@ func TestAnEndWhoseAnswerIsLost(t *testing.T) {
 			}, options(1))
 			d := client.ended(f.submit(1)[0])
 			assert.Equal(t, want, d.State)
-			require.Eventually(t, func() bool { return len(f.jobs.unsure.list()) == 1 }, 10*time.Second, time.Millisecond)
+			require.Eventually(t, func() bool { return len(f.jobs.unsure.list()) == 1 }, patience, time.Millisecond)
 			n, err := f.jobs.Clear(t.Context())
 			require.NoError(t, err)
 			assert.Equal(t, 1, n)
@@ -150,7 +150,7 @@ func TestAnEndThatWasNotTaken(t *testing.T) {
 	t.Cleanup(func() { assert.NoError(t, f.jobs.Close(context.Background())) })
 	require.NoError(t, f.jobs.Start(t.Context()))
 	id := f.submit(1)[0]
-	require.Eventually(t, func() bool { return len(f.jobs.unsure.list()) == 1 }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return len(f.jobs.unsure.list()) == 1 }, patience, time.Millisecond)
 	n, err := f.jobs.Clear(t.Context())
 	require.NoError(t, err)
 	assert.Zero(t, n)
@@ -191,5 +191,5 @@ func TestAJobThatIsTakenOut(t *testing.T) {
 		waits, err := f.jobs.wanted(t.Context())
 		assert.NoError(c, err)
 		assert.Empty(c, waits)
-	}, 10*time.Second, 5*time.Millisecond)
+	}, patience, 5*time.Millisecond)
 }

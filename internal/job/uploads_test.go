@@ -95,6 +95,9 @@ func TestUploadsAreSlow(t *testing.T) {
 				u.slow.Store(slow)
 				f.uploads = u
 				opts.Deadline = 200 * time.Millisecond
+				if want == account.Complete { // which a slow machine is to do within it
+					opts.Deadline = 5 * time.Second
+				}
 				f.start(good, opts)
 				d := f.ended(f.submit(1)[0])
 				assert.Equal(t, want, d.State)
@@ -121,7 +124,7 @@ func TestUploadsAreWaitedFor(t *testing.T) {
 			f := setup(t, onSQLite(t), good, opts)
 			f.failing(err, opts).opens.Store(2)
 			assert.Equal(t, account.Complete, f.ended(f.submit(1)[0]).State)
-			assert.Eventually(t, func() bool { return len(seen.seen()) == 3 }, time.Minute, time.Millisecond)
+			assert.Eventually(t, func() bool { return len(seen.seen()) == 3 }, patience, time.Millisecond)
 			assert.Equal(t, []End{Postponed, Postponed, Complete}, seen.seen())
 			f.used(1)
 			f.empty()
@@ -147,7 +150,7 @@ func TestUploadsFolderGoesAway(t *testing.T) {
 	require.NoError(t, os.Rename(jobs, elsewhere))
 	require.NoError(t, os.Mkdir(jobs, 0o700))
 	require.NoError(t, f.jobs.Start(t.Context()))
-	require.Eventually(t, func() bool { return len(seen.seen()) > 0 }, time.Minute, time.Millisecond)
+	require.Eventually(t, func() bool { return len(seen.seen()) > 0 }, patience, time.Millisecond)
 	_, err = f.place.submit(t.Context(), f.jobs, f.account)
 	require.ErrorIs(t, err, spool.ErrAway)
 	require.NoError(t, os.Remove(jobs))
@@ -179,7 +182,7 @@ func TestKeptUploadsFolderGoesAway(t *testing.T) {
 		return good(ctx, r)
 	}, opts)
 	id := f.submit(1)[0]
-	require.Eventually(t, func() bool { return len(seen.seen()) > 0 }, time.Minute, time.Millisecond)
+	require.Eventually(t, func() bool { return len(seen.seen()) > 0 }, patience, time.Millisecond)
 	require.NoError(t, os.Rename(elsewhere, kept))
 	assert.Equal(t, account.Complete, f.ended(id).State)
 	assert.FileExists(t, filepath.Join(kept, id))
@@ -215,7 +218,7 @@ func TestUploadsThatAreGone(t *testing.T) {
 				} else {
 					assert.Equal(t, account.Complete, d.State)
 				}
-				assert.Eventually(t, func() bool { return len(seen.seen()) == len(c.seen) }, time.Minute, time.Millisecond)
+				assert.Eventually(t, func() bool { return len(seen.seen()) == len(c.seen) }, patience, time.Millisecond)
 				assert.Equal(t, c.seen, seen.seen())
 				f.used(c.used)
 				f.empty()
