@@ -1,5 +1,5 @@
 // Package buckettest runs a real S3-compatible server for tests: versitygw, which
-// scripts/setup --tests installs. Its buckets are folders.
+// scripts/setup --tools builds. Its buckets are folders.
 package buckettest
 
 import (
@@ -71,7 +71,10 @@ func program(t testing.TB) string {
 	require.NoError(t, err)
 	path := filepath.Join(cache, "deepfaked", "tools", "versitygw")
 	if _, err := os.Stat(path); err != nil {
-		t.Skip("versitygw is not there: run scripts/setup --tests")
+		if os.Getenv("CI") != "" {
+			t.Fatal("versitygw is not there: .ci/run builds it beforehand")
+		}
+		t.Skip("versitygw, an S3-compatible server, is not there: run scripts/setup --tools to test with it")
 	}
 	return path
 }
