@@ -11,7 +11,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from . import load, machine, media
+from . import load, machine, media, overhead
 from .service import PRECISION, Service, end_on_signal, must_be_built
 from .text import milliseconds, share, table
 
@@ -26,6 +26,7 @@ def options():
     parser = argparse.ArgumentParser(prog="scripts/benchmark", description="Measures the service on this machine and writes docs/benchmarks.md.")
     parser.add_argument("--quick", action="store_true", help=f"{QUICK:g} seconds for each load in place of {FULL:g}: about two minutes")
     parser.add_argument("--seconds", type=float, help="so many seconds for each load")
+    parser.add_argument("--overhead", action="store_true", help="measure only what HTTP and the scheduler add to a row, a minute, and keep the other figures of the document")
     parser.add_argument("--workload", action="append", choices=sorted(media.WORKLOADS), help="only this one; may be repeated (default: all but films, and those too on a GPU)")
     parser.add_argument("--provider", choices=sorted(PRECISION), default="cpu", help="where models run; what was measured on a GPU is written to benchmarks-gpu.md")
     parser.add_argument("--clients", type=int, default=1, metavar="TIMES", help="so many times the clients of the closed loops: a GPU needs more to be busy")
@@ -117,7 +118,7 @@ def shown(plot):
     return f"![{plot.stem}]({plot.parent.name}/{plot.name})" if plot.exists() else "–"
 
 
-def document(facts, settings, results, seconds, folder):
+def document(facts, settings, results, seconds, folder, overheads=()):
     rows = [row(name, mode, label, step) for name, mode, steps in results for label, step in steps]
     plots = [(name, MODES[mode], *(shown(folder / f"{name}-{mode}-{what}.png") for what in ("latency", "histogram"))) for name, mode, _ in results]
     facts = {**facts, "runtime": f"{settings['version']}, provider {settings['provider']}, {settings['sessions']} sessions of {settings['intra_op_threads']} threads"}
@@ -137,30 +138,52 @@ def document(facts, settings, results, seconds, folder):
         table(HEAD, rows), "",
         "Latency against load, and its histogram at 80 % load:", "",
         table(("media", "requests", "latency", "histogram"), plots), "",
+        *([] if gpu else overhead.section(overheads)),
         *([noted(folder)] if gpu else ["## On a GPU", "", elsewhere(folder)]), "",
     ])
 
 
-def write(chosen, facts, settings, results, plots):
-    told = {"facts": facts, "service": settings, "seconds": chosen.seconds,
-            "results": [{"workload": n, "mode": m, "loads": dict(steps)} for n, m, steps in results]}
+def earlier(plots):
+    """What the last run wrote, or nothing."""
+    path = plots.with_suffix(".json")
+    return json.loads(path.read_text()) if path.exists() else {}
+
+
+def write(told, plots):
+    """Writes the figures, and the document that shows them."""
+    results = [(r["workload"], r["mode"], list(r["loads"].items())) for r in told["results"]]
     plots.with_suffix(".json").write_text(json.dumps(told, indent=1) + "\n")
-    plots.with_suffix(".md").write_text(document(facts, settings, results, chosen.seconds, plots))
+    plots.with_suffix(".md").write_text(document(told["facts"], told["service"], results, told["seconds"], plots, told.get("overhead", ())))
     print(f"benchmark: wrote {plots}.md", file=sys.stderr)
+
+
+def add_overhead(told, facts, plots):
+    """Measures what HTTP and the scheduler add to a row, and writes it beside the other figures."""
+    try:
+        told["overhead"] = overhead.kept(told.get("overhead", []), overhead.measured(facts))
+    except ValueError as e:
+        sys.exit(f"benchmark: {e}")
+    write(told, plots)
 
 
 def run(chosen, box, plots, facts):
     """Measures, and writes what there is after each workload: one that is cut short leaves that."""
-    results = []
+    told = {"facts": facts, "service": {}, "seconds": chosen.seconds, "results": [], "overhead": earlier(plots).get("overhead", [])}
+    if chosen.provider != "cpu":
+        del told["overhead"]
     with Service(provider=chosen.provider) as service:
         for name in chosen.workload or (media.SHORT if chosen.provider == "cpu" else media.WORKLOADS):
             for mode in MODES if name in media.SHORT else ["async"]:  # nobody waits load.SLO for a film
                 print(f"benchmark: {name}, {MODES[mode]}", file=sys.stderr)
                 try:
-                    results.append((name, mode, measured(service, name, mode, media.arguments(name, box), chosen.seconds, chosen.clients, plots)))
+                    steps = measured(service, name, mode, media.arguments(name, box), chosen.seconds, chosen.clients, plots)
                 except load.Failed as e:
                     sys.exit(f"benchmark: {name}, {MODES[mode]}: {e}")
-            write(chosen, facts, service.settings, results, plots)
+                told["results"].append({"workload": name, "mode": mode, "loads": dict(steps)})
+            told["service"] = service.settings
+            write(told, plots)
+    if chosen.provider == "cpu":
+        add_overhead(told, facts, plots)
 
 
 def main():
@@ -176,6 +199,11 @@ def main():
     plots = chosen.out / ("benchmarks" if chosen.provider == "cpu" else "benchmarks-gpu")
     plots.mkdir(parents=True, exist_ok=True)
     facts = machine.facts()  # before anything is changed here
+    if chosen.overhead:
+        if not (told := earlier(plots)):
+            sys.exit(f"benchmark: {plots}.json is missing: measure once without --overhead")
+        add_overhead(told, facts, plots)
+        return
     for old in plots.glob("*.png"):
         old.unlink()
     with tempfile.TemporaryDirectory(prefix="deepfaked-media-") as box:
