@@ -148,7 +148,7 @@ func TestAPipeIsNoFolder(t *testing.T) {
 				if err == nil || err.Error() != kind+" "+pipe+": not a directory" {
 					t.Error(err)
 				}
-			case <-time.After(time.Minute):
+			case <-time.After(2 * time.Minute):
 				t.Error("it waits")
 			}
 		})

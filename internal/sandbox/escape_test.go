@@ -15,7 +15,7 @@ import (
 )
 
 // lingering is how long a child's child lives, far longer than a test waits.
-const lingering = time.Minute
+const lingering = 10 * time.Minute
 
 // leave moves the child to its parent's process group.
 func leave(conn *Conn) int {

@@ -8,7 +8,6 @@ import (
 	"os"
 	"slices"
 	"testing"
-	"time"
 )
 
 // testdata reads a drawn file.
@@ -87,10 +86,11 @@ func in(kind string, body ...[]byte) []byte {
 }
 
 // TestManyAuxiliaries: for each item that was called auxiliary, all of what the file says of
-// any item was read anew: 200 kB took seconds, and a megabyte minutes.
+// any item was read anew: 200 kB took seconds, and a megabyte minutes. Of that much it would
+// take hours.
 func TestManyAuxiliaries(t *testing.T) {
 	t.Parallel()
-	const n = 200_000
+	const n = 4_000_000
 	version := make([]byte, 4)
 	file := in("meta", version,
 		in("pitm", version, []byte{0, 1}),
@@ -98,12 +98,8 @@ func TestManyAuxiliaries(t *testing.T) {
 		in("iprp",
 			in("ipco", in("auxC", version, make([]byte, n))),
 			in("ipma", version, binary.BigEndian.AppendUint32(nil, n), bytes.Repeat([]byte{0, 2, 1, 1}, n))))
-	start := time.Now()
 	if AlphaFile(file) != nil {
 		t.Error("it has transparency")
-	}
-	if took := time.Since(start); took > time.Minute {
-		t.Errorf("%d kB took %v", len(file)>>10, took)
 	}
 }
 
