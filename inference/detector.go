@@ -152,7 +152,8 @@ func (d *Detector) conclude(req Request, media *preprocess.Media, findings []fin
 	e := fuse(d.weigh(media.Kind, findings))
 	whole := claim{low: e.low, high: e.high, prior: logit(d.opts.Prior)}
 	told := whole.decide(e.logOdds, e.told, e.thresholds[req.Sensitivity])
-	report.LogOdds, report.ProbabilityFake, report.Threshold = e.logOdds, whole.probability(e.told), told.threshold
+	report.LogOdds, report.ProbabilityFake = e.logOdds, whole.probability(e.told)
+	report.Threshold, report.SupposedShare = told.threshold, told.share
 	return Result{
 		Verdict: told.verdict, Confidence: told.confidence, Kind: media.Kind, Report: report, Decisions: decisions(whole, e),
 	}, nil

@@ -219,11 +219,9 @@ func TestDetect(t *testing.T) {
 			if math.Abs(got.Report.ProbabilityFake-p) > 1e-3 || got.Verdict != c.verdict {
 				t.Errorf("got %s with P(fake) %.4f, want %s with %.4f", got.Verdict, got.Report.ProbabilityFake, c.verdict, p)
 			}
-			if c.verdict == Real {
-				p = 1 - p
-			}
-			if math.Abs(got.Confidence-p) > 1e-3 {
-				t.Errorf("confidence %.4f, want that of the verdict, %.4f", got.Confidence, p)
+			beyond := math.Abs(c.logOdds - logit(got.Report.Threshold))
+			if math.Abs(got.Confidence-sigmoid(beyond)) > 1e-3 {
+				t.Errorf("confidence %.4f, want %.4f, of a distance of %.4f from the line", got.Confidence, sigmoid(beyond), beyond)
 			}
 			if len(got.Report.Findings) != c.findings || len(got.Report.Models) != c.findings+finders(got.Report) {
 				t.Errorf("%d findings by %d models, want %d", len(got.Report.Findings), len(got.Report.Models), c.findings)
@@ -261,7 +259,7 @@ func TestWhatIsTold(t *testing.T) {
 			}
 			task := got.Report.Findings[0]
 			for of, p := range map[string]float64{
-				"confidence": got.Confidence, "file": got.Report.ProbabilityFake,
+				"file": got.Report.ProbabilityFake,
 				"task": task.ProbabilityFake, "frame": task.Pieces[0].ProbabilityFake,
 			} {
 				if math.Abs(logit(p)-c.told) > 1e-3 {

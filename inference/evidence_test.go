@@ -178,7 +178,7 @@ func TestFusionIsLimited(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		assert.InDelta(t, limit, logit(got.Confidence), 1e-6, "log-odds that are told")
+		assert.InDelta(t, limit, logit(got.Report.ProbabilityFake), 1e-6, "log-odds that are told")
 		assert.Equal(t, Fake, got.Decisions[Strict].Verdict, "a limit has moved a verdict") // 1.5 and 4.5 are above 1.25
 	}
 }
@@ -224,8 +224,8 @@ func TestThresholdsHangOnNoScore(t *testing.T) {
 	}
 	// It moves where it would contradict the verdict.
 	c := claim{low: -2, high: 2}
-	assert.Equal(t, said{Fake, sigmoid(.5), sigmoid(.5)}, c.decide(1.1, .5, 1))
-	assert.Equal(t, said{Real, 1 - sigmoid(1.5), sigmoid(1.5)}, c.decide(.9, 1.5, 1))
+	assert.Equal(t, said{Fake, .5, sigmoid(-1), sigmoid(.5)}, c.decide(1.1, .5, 1))
+	assert.Equal(t, said{Real, .5, sigmoid(-1), sigmoid(1.5)}, c.decide(.9, 1.5, 1))
 }
 
 // A weak model beside a strong one of the same task, far beyond what its own validation supports, was

@@ -64,17 +64,27 @@ func (c claim) probability(logOdds float64) float64 { return sigmoid(c.bound(log
 // said is what is told of log-odds.
 type said struct {
 	verdict    Verdict
-	confidence float64 // the probability, as far as it may be told, that the verdict is right
+	confidence float64 // the probability that the verdict is right, where fakes are as frequent as share says
+	share      float64 // of fakes, at which the threshold is the break-even
 	threshold  float64 // P(fake) from which on the verdict is Fake, as far as it may be told
 }
 
 // decide compares log-odds with a threshold, both at equal priors: the threshold
 // stands for a rate of false positives, which no prior changes. Of the log-odds no more than told
 // may be told, which may lie beyond a threshold that the log-odds do not; that is told with them then.
+//
+// Whoever chose the threshold supposed that a file at it is as likely fake as genuine: that the log-odds of a fake
+// before anything was seen are the threshold's, negated. The confidence is the probability at that share of fakes.
 func (c claim) decide(logOdds, told, threshold float64) said {
-	p, line := c.probability(told), c.probability(threshold)
+	p, line, beyond := c.probability(told), c.probability(threshold), c.bound(told)-c.bound(threshold)
+	d := said{verdict: Real, confidence: confidence(-beyond), share: sigmoid(-threshold), threshold: max(line, p)}
 	if logOdds >= threshold {
-		return said{Fake, p, min(line, p)}
+		d.verdict, d.confidence, d.threshold = Fake, confidence(beyond), min(line, p)
 	}
-	return said{Real, 1 - p, max(line, p)}
+	return d
+}
+
+// confidence is the probability of log-odds in four digits, from one half on and never certain.
+func confidence(logOdds float64) float64 {
+	return min(math.Round(sigmoid(max(logOdds, 0))*1e4)/1e4, .9999)
 }

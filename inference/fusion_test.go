@@ -45,6 +45,7 @@ func TestLogitInvertsSigmoid(t *testing.T) {
 	}
 }
 
+// A genuine file just below a line at .75 was told to be real with a confidence of .25, which nobody can read.
 func TestDecide(t *testing.T) {
 	t.Parallel()
 	wide := claim{low: -1000, high: 1000}
@@ -56,23 +57,44 @@ func TestDecide(t *testing.T) {
 		verdict            Verdict
 		confidence         float64
 	}{
-		{"at the threshold it is fake", wide, 1, 1, Fake, sigmoid(1)},
-		{"below it is real, however unlikely", wide, 1, 2, Real, 1 - sigmoid(1)},
-		{"sensitive calls fake what is likely real", wide, -1, -2, Fake, sigmoid(-1)},
-		{"extremes stay within 0 and 1", wide, 800, 0, Fake, 1},
-		{"extremes stay within 0 and 1, genuine", wide, -800, 0, Real, 1},
-		{"nothing is said beyond the validation", narrow, 7, 1, Fake, sigmoid(2)},
-		{"nor of what is genuine", narrow, -7, 1, Real, 1 - sigmoid(-1)},
-		{"a threshold beyond it still decides", narrow, 7, 8, Real, 1 - sigmoid(2)},
-		{"few fakes expected: the same verdict, less confident", claim{-9, 9, logit(0.1)}, 1, 0, Fake, sigmoid(1 - math.Log(9))},
-		{"many fakes expected: the same verdict", claim{-9, 9, logit(0.9)}, -1, 0, Real, 1 - sigmoid(-1+math.Log(9))},
+		{"on the line nothing tells", wide, 1, 1, Fake, .5},
+		{"just below it neither", wide, 1 - 1e-9, 1, Real, .5},
+		{"real, though fakes are likelier where half of all files are fake", wide, 1, 2, Real, sigmoid(1)},
+		{"fake, though genuine files are", wide, -1, -2, Fake, sigmoid(1)},
+		{"the same distance is the same confidence", wide, 3, 2, Fake, sigmoid(1)},
+		{"never certain", wide, 800, 0, Fake, .9999},
+		{"never certain, genuine", wide, -800, 0, Real, .9999},
+		{"nothing is said beyond the validation", narrow, 7, 1, Fake, sigmoid(1)},
+		{"nor of what is genuine", narrow, -7, 1, Real, sigmoid(2)},
+		{"a threshold beyond it still decides, and tells nothing", narrow, 7, 8, Real, .5},
+		{"few fakes expected: the same", claim{-9, 9, logit(0.1)}, 1, 0, Fake, sigmoid(1)},
+		{"many fakes expected: the same", claim{-9, 9, logit(0.9)}, -1, 0, Real, sigmoid(1)},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			got := c.claim.decide(c.logOdds, c.logOdds, c.threshold)
-			if got.verdict != c.verdict || math.Abs(got.confidence-c.confidence) > 1e-12 {
-				t.Errorf("got %+v, want %v %v", got, c.verdict, c.confidence)
+			if got.verdict != c.verdict || math.Abs(got.confidence-c.confidence) > .5e-4 || math.Round(got.confidence*1e4)/1e4 != got.confidence {
+				t.Errorf("got %+v, want %v %v in four digits", got, c.verdict, c.confidence)
+			}
+			if got.share != sigmoid(-c.threshold) {
+				t.Errorf("the threshold is the break-even at %v fakes, want %v", got.share, sigmoid(-c.threshold))
 			}
 		})
+	}
+}
+
+// The confidence is what Bayes' rule makes of the log-odds at the share of fakes that the line supposes.
+func TestConfidenceIsTheProbabilityAtTheSupposedShare(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ logOdds, line float64 }{{3, 1.2}, {-2, 1.2}, {.7, 1.2}, {.1, -.4}} {
+		got := claim{low: -9, high: 9}.decide(c.logOdds, c.logOdds, c.line)
+		fake := got.share * math.Exp(c.logOdds)
+		right := fake / (fake + 1 - got.share)
+		if got.verdict == Real {
+			right = 1 - right
+		}
+		if math.Abs(got.confidence-right) > .5e-4 {
+			t.Errorf("%v: confidence %v, want %v", c, got.confidence, right)
+		}
 	}
 }

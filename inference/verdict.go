@@ -62,7 +62,7 @@ type Request struct {
 // Result is the judgement of one file.
 type Result struct {
 	Verdict    Verdict
-	Confidence float64 // probability that Verdict is right, in [0, 1]
+	Confidence float64 // probability that Verdict is right where Report.SupposedShare are fake, from 0.5 to 0.9999, in four digits
 	Kind       preprocess.Kind
 	Report     Report
 	Decisions  map[Sensitivity]Decision // by every sensitivity, the one that was asked for among them
@@ -75,6 +75,7 @@ type Report struct {
 	ProbabilityFake float64          `json:"probability_fake"`
 	LogOdds         float64          `json:"log_odds"` // of fake at equal priors, without limits: for ranking, not for belief
 	Threshold       float64          `json:"threshold"`
+	SupposedShare   float64          `json:"supposed_share"` // of fakes, at which Threshold is the break-even
 	Sensitivity     Sensitivity      `json:"sensitivity"`
 	Prior           float64          `json:"prior"`            // share of fakes that was expected beforehand
 	SHA256          string           `json:"sha256,omitempty"` // of the file as it was sent

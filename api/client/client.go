@@ -81,7 +81,7 @@ type Detection struct {
 	ID          string    `json:"id"`
 	Status      string    `json:"status"` // empty in the answer to Detect
 	Verdict     string    `json:"verdict"`
-	Confidence  float64   `json:"confidence"`
+	Confidence  float64   `json:"confidence"` // how sure the verdict is, from 0.5 on
 	MediaType   string    `json:"media_type"`
 	PollURL     string    `json:"poll_url"`
 	Error       string    `json:"error"` // why it failed

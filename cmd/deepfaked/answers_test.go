@@ -47,7 +47,7 @@ func (a answer) fields(t testing.TB, status int, names ...string) answer {
 			assert.Contains(t, []any{"real", "fake"}, value)
 		case "confidence":
 			p, ok := value.(float64)
-			assert.True(t, ok && p >= 0 && p <= 1, "confidence %v", value)
+			assert.True(t, ok && p >= .5 && p < 1, "confidence %v", value)
 			assert.Regexp(t, `"confidence":[01]\.\d`, a.raw, "a float")
 		case "media_type":
 			assert.Contains(t, []any{"image", "audio", "video"}, value)

@@ -83,7 +83,7 @@ type engineFlags struct {
 
 // priorFlag is of the commands that tell probabilities of single files.
 type priorFlag struct {
-	Prior *float64 `env:"DEEPFAKED_PRIOR" placeholder:"P" help:"Share of fakes expected among what is judged; moves probabilities, not verdicts (default: 0.5)."`
+	Prior *float64 `env:"DEEPFAKED_PRIOR" placeholder:"P" help:"Share of fakes expected among what is judged; moves the probabilities of reports, not verdicts or confidence (default: 0.5)."`
 }
 
 func (f priorFlag) lay(c *config.Config) { set(&c.Prior, f.Prior) }

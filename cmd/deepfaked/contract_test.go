@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"image/png"
+	"math"
 	"net/http"
 	"strings"
 	"testing"
@@ -97,7 +98,7 @@ func (s *instance) testAsynchronous(t *testing.T) {
 	assert.InDelta(t, 2, s.usage(t, key), 0, "a failed job costs nothing")
 }
 
-// testSensitivity: the level moves the threshold, never the probability.
+// testSensitivity: the level moves the threshold, and the confidence with it, never the probability.
 func (s *instance) testSensitivity(t *testing.T) {
 	t.Parallel()
 	key := newKey(t, s.data, "levels", "pro")
@@ -112,11 +113,9 @@ func (s *instance) testSensitivity(t *testing.T) {
 		reports = append(reports, r)
 		fake := r.ProbabilityFake >= r.Threshold
 		assert.Equal(t, fake, a.body["verdict"] == "fake")
-		if want := r.ProbabilityFake; fake {
-			assert.InDelta(t, want, a.body["confidence"], 1e-9)
-		} else {
-			assert.InDelta(t, 1-want, a.body["confidence"], 1e-9)
-		}
+		apart := math.Abs(math.Log(r.ProbabilityFake/(1-r.ProbabilityFake)) - math.Log(r.Threshold/(1-r.Threshold)))
+		assert.InDelta(t, 1/(1+math.Exp(-apart)), a.body["confidence"], 1e-4)
+		assert.InDelta(t, 1-r.Threshold, r.SupposedShare, 1e-6, "at equal priors the line is the break-even at the share beyond it")
 		require.NotEmpty(t, r.Models)
 		rate := map[string]float64{"sensitive": 0.15, "balanced": 0.05, "strict": 0.01, "": 0.05}[level]
 		assert.InDelta(t, rate, r.Models[0].FalsePositiveRate, 0)

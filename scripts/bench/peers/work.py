@@ -172,9 +172,12 @@ def told(kind, log_odds, limits, card):
     """The answer to a client, at equal priors."""
     points = card.get("operating_points_by_medium", {}).get(kind, card["operating_points"])
     threshold = points["balanced"]["threshold"]
-    p = 1 / (1 + math.exp(-min(max(log_odds, limits[0]), limits[1])))
-    fake = log_odds >= math.log(threshold / (1 - threshold))
-    return {"verdict": "fake" if fake else "real", "confidence": p if fake else 1 - p, "probability_fake": p, "media_type": kind}
+    line = math.log(threshold / (1 - threshold))
+    fake = log_odds >= line
+    bounded, bounded_line = (min(max(x, limits[0]), limits[1]) for x in (log_odds, line))
+    beyond = max(bounded - bounded_line if fake else bounded_line - bounded, 0)
+    return {"verdict": "fake" if fake else "real", "confidence": min(round(1 / (1 + math.exp(-beyond)), 4), 0.9999),
+            "probability_fake": 1 / (1 + math.exp(-bounded)), "media_type": kind}
 
 
 def samples(content):

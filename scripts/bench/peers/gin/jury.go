@@ -155,9 +155,13 @@ func average(values []float32) (mean float64) {
 
 func told(kind preprocess.Kind, logOdds, low, high float64, points models.OperatingPoints) answer {
 	threshold := points["balanced"].Threshold
-	p := 1 / (1 + math.Exp(-min(max(logOdds, low), high)))
-	if logOdds >= math.Log(threshold/(1-threshold)) {
-		return answer{"fake", p, p, kind}
+	bound := func(logOdds float64) float64 { return min(max(logOdds, low), high) }
+	probability := func(logOdds float64) float64 { return 1 / (1 + math.Exp(-logOdds)) }
+	line := math.Log(threshold / (1 - threshold))
+	verdict, beyond := "real", bound(line)-bound(logOdds)
+	if logOdds >= line {
+		verdict, beyond = "fake", -beyond
 	}
-	return answer{"real", 1 - p, p, kind}
+	confidence := min(math.Round(probability(max(beyond, 0))*1e4)/1e4, .9999)
+	return answer{verdict, confidence, probability(bound(logOdds)), kind}
 }
