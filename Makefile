@@ -43,7 +43,7 @@ test: ## set up and run every test; RACE=-race looks for data races, and takes t
 	@# The limit ends tests that hang. Those of cmd/deepfaked take 8 minutes, and several times that beside other work.
 	go test $(RACE) -shuffle=on -timeout 80m -tags $(TEST_TAGS) ./...
 
-check: lint vet vuln ## what continuous integration checks beside make test, with tools that are built once in 10 minutes
+check: lint vet vuln ## what continuous integration checks beside make test, with tools that are built once
 	@# The race detector leaves out tests that bound memory.
 	go test -tags $(TEST_TAGS) ./preprocess
 	$(MAKE) --no-print-directory cluster-check JOBS=100

@@ -73,8 +73,8 @@ type said struct {
 // stands for a rate of false positives, which no prior changes. Of the log-odds no more than told
 // may be told, which may lie beyond a threshold that the log-odds do not; that is told with them then.
 //
-// Whoever chose the threshold supposed that a file at it is as likely fake as genuine: that the log-odds of a fake
-// before anything was seen are the threshold's, negated. The confidence is the probability at that share of fakes.
+// A threshold supposes a share of fakes at which a file on it is as likely fake as genuine. By Bayes' rule the
+// log-odds of that share are the threshold's, negated. The confidence is the probability at that share.
 func (c claim) decide(logOdds, told, threshold float64) said {
 	p, line, beyond := c.probability(told), c.probability(threshold), c.bound(told)-c.bound(threshold)
 	d := said{verdict: Real, confidence: confidence(-beyond), share: sigmoid(-threshold), threshold: max(line, p)}

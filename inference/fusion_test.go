@@ -58,7 +58,7 @@ func TestDecide(t *testing.T) {
 		confidence         float64
 	}{
 		{"on the line nothing tells", wide, 1, 1, Fake, .5},
-		{"just below it neither", wide, 1 - 1e-9, 1, Real, .5},
+		{"nor just below it", wide, 1 - 1e-9, 1, Real, .5},
 		{"real, though fakes are likelier where half of all files are fake", wide, 1, 2, Real, sigmoid(1)},
 		{"fake, though genuine files are", wide, -1, -2, Fake, sigmoid(1)},
 		{"the same distance is the same confidence", wide, 3, 2, Fake, sigmoid(1)},

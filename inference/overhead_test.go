@@ -258,9 +258,9 @@ func timed(do func()) time.Duration {
 }
 
 // BenchmarkOverheadAtLowLoad is what a row costs its caller besides its model, which here takes next to no time.
-// Everything is measured in turns, and told as medians of differences to Run on the same session:
-//   - overhead-p50-us: of a request over HTTP, client included;
-//   - scheduler-p50-us: of the scheduler alone;
+// Everything is measured in turns. All figures are medians:
+//   - overhead-p50-us: how much longer a request over HTTP takes, client included, than Run on the same session;
+//   - scheduler-p50-us: how much longer the scheduler alone takes than Run;
 //   - handler-p50-us: what a bare gin handler takes that reads the same body and answers, without a model;
 //   - overhead-ratio: the first divided by the third. At one, all of the overhead is HTTP and gin.
 func BenchmarkOverheadAtLowLoad(b *testing.B) {
