@@ -16,6 +16,7 @@ SEED = "deepfaked-1"
 COLUMNS = (
     "path", "medium", "label", "system", "repository", "commit", "original path", "licence", "sha256", "speaker",
     "excerpt",  # yes: one of the archives holds a part of it, which is then to be left out
+    "pair", "kind",  # as the table has them
 )
 REASONS = ("held out", "duplicate", "near-duplicate", "undecodable", "small", "blank", "pointer", "absent", "changed")
 
@@ -41,7 +42,7 @@ class Collector:
         self.seen, self.excerpts = known.archived(media)
         self.hashes = defaultdict(Hashes)
         self.dropped = defaultdict(Counter)  # (medium, label): reason: count
-        self.taken = Counter()  # (repository, medium, label, system)
+        self.taken = Counter()  # by the source's key
         self.problems = []
         self.manifest = open(self.folder / "manifest.tsv", "w", newline="", encoding="utf-8", errors="surrogateescape")
         self.writer = csv.writer(
@@ -80,7 +81,7 @@ class Collector:
         found = matching(paths, source.pattern)
         if not found:
             self.problems.append(f"{source.repository}: no file matches {source.pattern}")
-        key = source.repository, source.medium, source.label, source.system
+        key = source.key()
         for path in shuffled(found):
             if self.taken[key] >= source.most:
                 break
@@ -126,7 +127,7 @@ class Collector:
         else:
             self.unlike(source, looked_at(body, suffix, source.medium))
         self.seen.add(checksum)
-        self.taken[source.repository, source.medium, source.label, source.system] += 1
+        self.taken[source.key()] += 1
         name = f"{plain(source.repository)}-{checksum[:16]}{suffix}"
         target = Path(source.medium, source.label, plain(source.system), name)
         (self.folder / target).parent.mkdir(parents=True, exist_ok=True)
@@ -134,7 +135,7 @@ class Collector:
         self.writer.writerow([
             target.as_posix(), source.medium, source.label, source.system, source.repository, source.commit,
             re.sub(r"[\t\r\n]", " ", path), source.licence, checksum,
-            speaker(path) if source.medium == "speech" else "", "yes" if checksum in self.excerpts else "",
+            speaker(path) if source.medium == "speech" else "", "yes" if checksum in self.excerpts else "", source.pair, source.kind,
         ])
 
     def unlike(self, source, picture):

@@ -28,6 +28,12 @@ class Source:
     most: int
     grid: str = ""  # COLUMNSxROWS where a picture is a sheet of tiles; with :NUMBER,NUMBER only those, also of a clip of panels
     sha256: str = ""  # of the one file that is meant, where it is named
+    pair: str = ""  # what generated and genuine rows of one repository that show the same subjects share
+    kind: str = ""  # of media, such as portraits, products or art
+
+    def key(self):
+        """What files are counted by: of one system, and one pair, of a repository."""
+        return self.repository, self.medium, self.label, self.system, self.pair
 
 
 def expression(pattern):
@@ -74,5 +80,5 @@ def listed(path):
             raise ValueError(f"{row['repository']}: medium {row['medium']} or label {row['label']} is not known")
         yield Source(
             row["repository"], row["commit"], row["paths"], row["medium"], row["label"], row["system"],
-            row["licence"], int(row["most"] or MOST[row["medium"]]), row["grid"],
+            row["licence"], int(row["most"] or MOST[row["medium"]]), row["grid"], pair=row["pair"], kind=row["kind"],
         )

@@ -55,6 +55,8 @@ class Item:
     judged: bool = True  # whether its scores are wanted
     traits: list = field(default_factory=list)  # size and sharpness under each condition
     views: np.ndarray | None = field(default=None, compare=False)  # training views, where they are made beforehand
+    pair: str = ""  # what files of both labels that show the same subjects share
+    kind: str = ""  # of media, such as portraits or products
     rank: int = 0  # among those of its repository and generator, in an order that a hash decides
 
     @property
@@ -103,7 +105,7 @@ def collected(root, medium="image"):
             if row["medium"] == medium:
                 yield Item(
                     root / row["path"], row["label"], row["system"], row["repository"],
-                    row["commit"], row["licence"], row["sha256"], whole=True,
+                    row["commit"], row["licence"], row["sha256"], whole=True, pair=row["pair"], kind=row["kind"],
                 )
 
 
