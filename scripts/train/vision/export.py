@@ -1,6 +1,7 @@
 """ONNX export, its check against PyTorch, and the golden output."""
 
 import hashlib
+from pathlib import Path
 
 import numpy as np
 import onnx
@@ -11,7 +12,8 @@ import torch.nn as nn
 OPSET = 17
 TOLERANCE = 1e-4
 LARGE = 1000  # values of a tensor that compact() makes smaller
-EXACT = "residuals"  # in the names of filters, which are kept as they are: rounded, they would not add up to 0
+# In the names of what is kept as it is: filters, which rounded would not add up to 0, and weights that are published in 8 bits.
+EXACT = ("residuals", "clip.blocks")
 
 
 class Served(nn.Module):
@@ -53,7 +55,7 @@ def scaled(values):
 def rounded(detector, narrow=()):
     """Rounds what compact() makes smaller, in place, so that the file holds just what is run."""
     for name, values in detector.state_dict().items():
-        if EXACT in name:
+        if any(part in name for part in EXACT):
             continue
         if values.numel() > LARGE and in_bytes(values.shape, narrow):
             whole, scale = scaled(values.numpy())
@@ -71,7 +73,7 @@ def compact(path, narrow=(), part=""):
     """
     model = onnx.load(path)
     for tensor in list(model.graph.initializer):
-        if tensor.data_type == onnx.TensorProto.FLOAT and np.prod(tensor.dims) > LARGE and EXACT not in tensor.name and part in tensor.name:
+        if tensor.data_type == onnx.TensorProto.FLOAT and np.prod(tensor.dims) > LARGE and part in tensor.name and not any(own in tensor.name for own in EXACT):
             values = onnx.numpy_helper.to_array(tensor)
             (in_8_bits if in_bytes(values.shape, narrow) else in_16_bits)(model.graph, tensor, values)
     without_names(model.graph)
@@ -107,10 +109,17 @@ def in_8_bits(graph, tensor, values):
     graph.node.insert(0, onnx.helper.make_node("Cast", [name + "_byte"], [name + "_whole"], to=onnx.TensorProto.FLOAT))
 
 
+def sums_bytes():
+    """Whether the processor has instructions that add products of bytes in 32 bits."""
+    facts = Path("/proc/cpuinfo")
+    return facts.exists() and any(name in facts.read_text() for name in (" avx512_vnni", " avx_vnni"))
+
+
 def session(path):
     """An ONNX Runtime session on one thread, exact in 8 bits on every processor (inference/ort/bytesums.go)."""
     options = onnxruntime.SessionOptions()
-    options.add_session_config_entry("session.x64quantprecision", "1")
+    if not sums_bytes():
+        options.add_session_config_entry("session.x64quantprecision", "1")
     options.intra_op_num_threads = 1
     return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
 
