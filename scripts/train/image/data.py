@@ -1,12 +1,14 @@
 """Pictures and films for image-synthesis: gathering, rows, statistics, scoring."""
 
 import pickle
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import cv2
 import numpy as np
 
-from vision import card, export, film, gather, judge, store
+from vision import card, content, export, film, gather, judge, kinds, store
 from vision.augment import cut, mirrored, recompress, scale, tile_view, tone
 from vision.canonical import LONGEST, canonical, compress, overview, overview_factor, pad, shrink, tiles_of
 from vision.pipeline import CONDITIONS
@@ -18,10 +20,7 @@ SHAPE = (SIZE, SIZE, 3)  # of a row
 ROWS = (("clean", "overview"), ("shared_clean", "shared_overview"))  # names of the rows of each condition
 SHORTEST = 176  # pixels; smaller pictures are left out
 TAPS = (3, 7)  # blocks of the transformer
-TILES = 4
-MOST = 20  # pictures of a repository's generator or source, all of which are scored; more of the same teach little
-VIEWS = 4  # random views of tiles, for training
-WHOLES = 2  # random views of the picture as a whole
+PAIRED = 120  # pictures of a generator or source that stand beside others of the same subjects
 FILMED = 1  # view of a tile of it as a frame of a film
 FILM_SEED = 1_000_000  # those are drawn by a stream of their own
 FRAMES = 4  # of a film
@@ -95,47 +94,8 @@ KINDS = (
     "build log, phone snapshots", "electronics build log, phone snapshots", "school robotics club, snapshots", "phone snapshots", "film scans, one photographer",
     "one photographer, small pictures", "one photographer, travel, edited", "web photographs (small)",
 )
+UNKNOWN = "unknown generators"
 FAMILY = {name: family for family, names in FAMILIES.items() for name in names}
-
-
-def wanted(item):
-    """Generated pictures and photographs; of the faces only those generated altogether."""
-    return item.label != "face_fake" or item.generator in WHOLE_FACES
-
-
-def load(data, work, more=None, weights=None):
-    """Returns the pictures, their statistics, and how many files were dropped as held out."""
-    whole = Path(work, "image.pickle")
-    if not whole.exists():
-        items, dropped = listed(data, work, more)
-        whole.write_bytes(pickle.dumps((looked_at(items, work, weights), dropped)))
-    stored, dropped = pickle.loads(whole.read_bytes())
-    for medium in ("image", "film") if more else ():
-        dropped += gather.held_out(more, medium)
-    for item in stored:
-        item.family, item.medium = family(item), "film" if item.clip else "picture"
-    features = []
-    for item in stored:
-        with np.load(item.base + ".statistics.npz") as own:
-            features.append(dict(own))
-    return stored, features, dropped
-
-
-def listed(data, work, more):
-    """The files that are looked at, and how many were dropped as held out."""
-    gather.unpack(data, work, ("images", "images2"))
-    items = gather.listed(work, ("images", "images2"), more) + (list(gather.collected(more, "film")) if more else [])
-    items, dropped = gather.allowed([i for i in items if wanted(i)], Path(data, "held-out.sha256"))
-    return [i for i in gather.ranked(items) if i.rank < (CLIPS if i.clip else MOST)], dropped
-
-
-def family(item):
-    """What may not be trained on where it is judged: a generator's family; of genuine films, and of kinds of pictures, the repository."""
-    if item.generator in KINDS or item.clip and not item.fake:
-        return item.repository
-    name = item.generator.lower()
-    films = (own for part, own in FILM_FAMILIES.items() if item.clip and part in name)
-    return FAMILY.get(item.generator) or next(films, "")
 
 
 def plain(weights):
@@ -143,22 +103,99 @@ def plain(weights):
     return export.rounded(judge.Statistics(weights / card.BACKBONE, TAPS, Residuals()).eval(), NARROW)
 
 
-def looked_at(items, work, weights):
+def exported(weights, path, _):
+    """Writes the graph of what plain() makes of a row."""
+    export.export(plain(weights), path, SHAPE)
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What a model is shown of a picture, and what makes statistics of it."""
+
+    name: str = "image"  # of what is kept in the work folder
+    graph: Callable = exported  # of the folder of weights, a path, and rows of some pictures, writes the graph of statistics; rows are None without content
+    tiles: int = 4
+    views: int = 4  # random views of tiles, for training
+    wholes: int = 2  # random views of the picture as a whole
+    most: int = 20  # pictures of a repository's generator or source, all of which are scored; more of the same teach little
+    content: Callable | None = None  # as graph, of one that says what a picture shows
+
+
+SMALL = Recipe()
+
+
+def wanted(item):
+    """Generated pictures and photographs; of the faces only those generated altogether."""
+    return item.label != "face_fake" or item.generator in WHOLE_FACES
+
+
+def load(data, work, more=None, weights=None, recipe=SMALL):
+    """Returns the pictures, their statistics, and how many files were dropped as held out."""
+    whole = Path(work, f"{recipe.name}.pickle")
+    if not whole.exists():
+        items, dropped = listed(data, work, more, recipe.most)
+        whole.write_bytes(pickle.dumps((looked_at(items, work, weights, recipe), dropped)))
+    stored, dropped = pickle.loads(whole.read_bytes())
+    for medium in ("image", "film") if more else ():
+        dropped += gather.held_out(more, medium)
+    for item in stored:
+        item.family, item.medium, item.kind = family(item), "film" if item.clip else "picture", kinds.kind(item)
+    features = []
+    for item in stored:
+        with np.load(item.base + ".statistics.npz") as own:
+            features.append(dict(own))
+    return stored, features, dropped
+
+
+def listed(data, work, more, most=SMALL.most):
+    """The files that are looked at, and how many were dropped as held out; most is that of a generator or source that stands beside no pair."""
+    gather.unpack(data, work, ("images", "images2"))
+    items = gather.listed(work, ("images", "images2"), more) + (list(gather.collected(more, "film")) if more else [])
+    items, dropped = gather.allowed([i for i in items if wanted(i)], Path(data, "held-out.sha256"))
+    return [i for i in gather.ranked(items) if i.rank < (CLIPS if i.clip else PAIRED if i.pair else most)], dropped
+
+
+def family(item):
+    """What may not be trained on where it is judged: a generator's family; of genuine films, and of kinds of pictures, the repository."""
+    if item.generator in KINDS or item.generator == UNKNOWN or not item.fake and (item.clip or item.pair):
+        return item.repository
+    name = item.generator.lower()
+    films = (own for part, own in FILM_FAMILIES.items() if item.clip and part in name)
+    return FAMILY.get(item.generator) or next(films, "")
+
+
+def looked_at(items, work, weights, recipe=SMALL):
     """Decodes once; keeps the statistics of each picture and film, and the rows that pictures are scored by."""
-    graph = Path(work, "image-statistics.onnx")
-    export.export(plain(weights), graph, SHAPE)
-    stored = [item for item in store.every(kept, items, Path(work, "image-base"), begin, (graph,)) if item]
+    graph = Path(work, f"{recipe.name}-statistics.onnx")
+    rows = some_rows(items) if recipe.content else None
+    recipe.graph(weights, graph, rows)
+    if recipe.content:
+        recipe.content(weights, content_graph(graph), rows)
+    stored = [item for item in store.every(kept, items, Path(work, f"{recipe.name}-base"), begin, (graph, recipe)) if item]
     print(f"{len(stored)} pictures and films, {sum(i.fake for i in stored)} of them fake")
     return stored
 
 
-RUN = []  # of a process of the pool: the graph of statistics
+def some_rows(items, count=96):
+    """Overviews of some pictures, spread over all."""
+    pictures = [i for i in items if not i.clip]
+    found = (pixels for k in np.linspace(0, len(pictures) - 1, 2 * count).astype(int) for _, pixels in gather.pictures(pictures[k]))
+    rows = [overview(shrink(pixels, LONGEST)[0]) for pixels in found if min(pixels.shape[:2]) >= SHORTEST]
+    return np.stack(rows[:count])
 
 
-def begin(graph):
+RUN = []  # of a process of the pool: the graph of statistics, the recipe, and the graph of content or None
+
+
+def begin(graph, recipe):
     """Readies a process of the pool."""
     card.one_thread()
-    RUN.append(export.runner(graph))
+    RUN[:] = export.runner(graph), recipe, export.runner(content_graph(graph)) if recipe.content else None
+
+
+def content_graph(graph):
+    """The path of the graph of content, beside that of statistics."""
+    return graph.with_name(graph.name.replace("statistics", "content"))
 
 
 def kept(item, base):
@@ -178,7 +215,10 @@ def kept(item, base):
     rows |= {"shared_" + name: part for name, part in rows_of(shared).items()}
     if not item.clip:
         np.savez(f"{base}.npz", **rows)
-    np.savez(f"{base}.statistics.npz", **{name: statistics(part) for name, part in (rows | views).items()})
+    made = {name: statistics(part) for name, part in (rows | views).items()}
+    if RUN[1].content:
+        made[content.KEY] = RUN[2]((rows["overview"] if len(rows["overview"]) else rows["clean"])[:1]).astype(np.float16)
+    np.savez(f"{base}.statistics.npz", **made)
     return one
 
 
@@ -188,8 +228,8 @@ def picture_parts(pixels, item, seed):
     item.lossy = item.lossy and not smaller
     clean, random = canonical(pixels, item.lossy), np.random.RandomState(seed)
     views = {
-        "tiles": [tile_view(pixels, item.lossy, random) for _ in range(VIEWS)],
-        "overviews": [whole_view(pixels, item.lossy, random) for _ in range(WHOLES if overview_factor(clean) > 1 else 0)],
+        "tiles": [tile_view(pixels, item.lossy, random) for _ in range(RUN[1].views)],
+        "overviews": [whole_view(pixels, item.lossy, random) for _ in range(RUN[1].wholes if overview_factor(clean) > 1 else 0)],
     }
     return [clean], views, [compress(shrink(clean, 768)[0], 60)]
 
@@ -220,7 +260,7 @@ def rows_of(pictures):
     """What canonical pictures of one size are judged by: their tiles, and an overview of each or none."""
     wholes = [overview(pixels) for pixels in pictures if overview_factor(pixels) > 1]
     return {
-        "clean": np.concatenate([tiles_of(pixels, TILES) for pixels in pictures]),
+        "clean": np.concatenate([tiles_of(pixels, RUN[1].tiles) for pixels in pictures]),
         "overview": np.array(wholes) if wholes else np.zeros((0, SIZE, SIZE, 3), np.uint8),
     }
 

@@ -22,7 +22,7 @@ STUDY = pipeline.Study(
     "false alarms are renderings, paintings, anime and stock photographs of websites.",
     recipe="scripts/train/image",
     data=data,
-    preprocessing={"tiles": data.TILES, "overview": True},
+    preprocessing={"tiles": data.SMALL.tiles, "overview": True},
     training={"heads": 2, "hidden": 128, "steps": 1600, "batch": 256, "rate": 1e-3, "decay": 0.1, "dropout": (0.3, 0.5), "overviews": 0.4, "small": 0.1, "media": {"picture": 0.7, "film": 0.3}},
     narrow=data.NARROW,
     seed=0,

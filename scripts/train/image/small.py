@@ -17,10 +17,10 @@ VIEWS = {False: 3, True: 1}
 QUALITY = (70, 95)  # of JPEG
 
 
-def kept(items, work):
+def kept(items, work, recipe=data.SMALL):
     """Of each item, (side, statistics of tiles, statistics of the overview or of none) of some reduced views."""
-    graph = Path(work, "image-statistics.onnx")
-    return store.every(looked_at, items, Path(work, "image-small"), data.begin, (graph,))
+    graph = Path(work, f"{recipe.name}-statistics.onnx")
+    return store.every(looked_at, items, Path(work, f"{recipe.name}-small"), data.begin, (graph, recipe))
 
 
 def looked_at(item, base):

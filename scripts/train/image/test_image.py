@@ -90,7 +90,7 @@ class Kept(unittest.TestCase):
         temporary = tempfile.TemporaryDirectory()
         self.addCleanup(temporary.cleanup)
         self.top = Path(temporary.name)
-        patch = mock.patch.object(data, "RUN", [lambda rows: rows.reshape(len(rows), -1)[:, :5].astype(np.float32)])
+        patch = mock.patch.object(data, "RUN", [lambda rows: rows.reshape(len(rows), -1)[:, :5].astype(np.float32), data.SMALL])
         patch.start()
         self.addCleanup(patch.stop)
 
@@ -105,7 +105,7 @@ class Kept(unittest.TestCase):
         path = self.top / "film.mp4"
         write(path, [picture(360, 640)] * 10)
         one, rows = self.keep(path)
-        tiles = data.FRAMES * data.TILES
+        tiles = data.FRAMES * data.SMALL.tiles
         self.assertEqual((rows["clean"], rows["overview"], rows["shared_clean"]), (tiles, data.FRAMES, tiles))
         self.assertEqual(rows["tiles"], data.FRAMES * data.FILMED)
         self.assertTrue(one.judged and not Path(one.base + ".npz").exists())
@@ -114,8 +114,8 @@ class Kept(unittest.TestCase):
         path = self.top / "picture.png"
         cv2.imwrite(str(path), picture(720, 960))
         one, rows = self.keep(path)
-        self.assertEqual((rows["clean"], rows["overview"]), (data.TILES, 1))
-        self.assertEqual(rows["tiles"], data.VIEWS + data.FILMED)
+        self.assertEqual((rows["clean"], rows["overview"]), (data.SMALL.tiles, 1))
+        self.assertEqual(rows["tiles"], data.SMALL.views + data.FILMED)
         self.assertTrue(Path(one.base + ".npz").exists())
 
     def test_reduced_views_are_smaller_and_no_larger_than_the_picture(self):

@@ -12,6 +12,8 @@ ANY = "any"  # medium
 DIGITS = 6  # of a threshold; the chances of a model without skill lie within a thousandth
 DRIFT = 0.5, 0.995, 100  # lowest and highest quantile that scores are carried over by, and how many: where the lines are
 POINTS = {"strict": 0.01, "balanced": 0.05, "sensitive": 0.15}
+EXCESS = 3  # times the rate of a line that a kind of genuine media may be called fake at it
+ENOUGH = 50  # items of a kind that say something of it
 
 
 def equal_error_rate(labels, scores):
@@ -108,17 +110,30 @@ def share_interval(caught, own, samples, items):
     return [round(v, 3) for v in reliability.widened(interval(again), caught[own], np.ones(own.sum()), items[own])]
 
 
-def operating_points(labels, chances, repositories, items=None):
+def line_of(rate, chances, items, kinds):
+    """The threshold that so many of the genuine chances are above, or that keeps every kind below EXCESS times that; and the kind that raised it."""
+    threshold, raised = float(np.quantile(chances, 1 - rate)), ""
+    for kind in sorted(set(kinds) - {""}):
+        own = kinds == kind
+        if len(set(items[own])) >= ENOUGH and EXCESS * rate < 1:
+            least = float(np.quantile(chances[own], 1 - EXCESS * rate))
+            threshold, raised = (least, kind) if least > threshold else (threshold, raised)
+    return round(threshold, DIGITS), raised
+
+
+def operating_points(labels, chances, repositories, items=None, kinds=None):
     """Thresholds on P(fake) by the share of genuine items above them, and what they catch.
 
     Rows that share one of items, as a file under several conditions or the frames of a clip, are one item to the intervals.
+    kinds are those of media; a line is where no kind of genuine media is called fake too often (line_of).
     """
     labels, chances = np.asarray(labels), np.asarray(chances)
     items = np.arange(len(labels)) if items is None else np.asarray(items)
+    kinds, genuine = np.full(len(labels), "") if kinds is None else np.asarray(kinds), labels == 0
     samples = list(resamples(labels, repositories))
     points = {}
     for name, rate in POINTS.items():
-        threshold = round(float(np.quantile(chances[labels == 0], 1 - rate)), DIGITS)
+        threshold, _ = line_of(rate, chances[genuine], items[genuine], kinds[genuine])
         caught = chances >= threshold
         alarms, found = (share_interval(caught, labels == fake, samples, items) for fake in (0, 1))
         points[name] = {
@@ -128,12 +143,13 @@ def operating_points(labels, chances, repositories, items=None):
     return points
 
 
-def lines_of_views(labels, repositories, items, scores, calibration):
+def lines_of_views(labels, repositories, items, scores, calibration, kinds=None):
     """The operating points of all conditions together; scores is N×conditions, and what has none is left out."""
     count = scores.shape[1]
-    labels, repositories, items = (np.tile(fact, count) for fact in (labels, repositories, items))
+    kinds = [""] * len(labels) if kinds is None else kinds
+    labels, repositories, items, kinds = (np.tile(fact, count) for fact in (labels, repositories, items, kinds))
     known = ~np.isnan(scores.T.ravel())
-    return operating_points(labels[known], probability(calibration, scores.T.ravel()[known]), repositories[known], items[known])
+    return operating_points(labels[known], probability(calibration, scores.T.ravel()[known]), repositories[known], items[known], kinds[known])
 
 
 def on_card(lines):

@@ -13,7 +13,7 @@ from types import ModuleType
 
 import numpy as np
 
-from vision import card, crossval, export, figures, quantise, reduced, report, shortcuts, sizes
+from vision import card, content, crossval, export, external, figures, matched, quantise, reduced, report, shortcuts, sizes
 from vision.folds import folds
 
 UNSEEN = "repositories and {} left out, five folds"
@@ -60,6 +60,9 @@ class Study:
     further: Callable = lambda *_: []  # of scored items, what cross_validate says, calibration and work folder, to more measurements
     tables: Callable = lambda *_: ""  # of options, scored items, scores and what measure says, to more of RESULTS.md
     folds: tuple = tuple(range(crossval.FOLDS))
+    encoder: external.Encoder | None = None  # whose published weights the model refers to; then it has no variant, as it is in 8 bits itself
+    started: str = card.START  # the weights that training started from
+    shown: Callable = lambda _: None  # of the work folder, to the rows that decided the scales of those 8 bits
 
     def kept(self, work, suffix):
         """The file of an intermediate result."""
@@ -113,15 +116,15 @@ def calibrations(study, scored, result, known):
     return own, served
 
 
-def measure(study, items, scored, result, known, work):
+def measure(study, items, features, scored, result, known, work):
     """Calibrations, operating points by medium and measurements from the out-of-fold scores of unseen generators."""
     calibration, served = calibrations(study, scored, result, known)
     lines = lines_of(study, scored, result, calibration, work)
     rows = rows_of_parts(study, scored, result["scores"], calibration, UNSEEN)
     rows += rows_of_parts(study, scored, known["scores"], served, KNOWN)
-    rows += sizes.measured(scored, result["small"], calibration)
+    rows += sizes.measured(scored, result["small"], calibration) + matched.measured(scored, result["scores"], calibration)
     rows += study.further(scored, result, calibration, work)
-    rows += shortcut_rows(study, items)
+    rows += content.measured(items, features, folds(items, crossval.FOLDS, study.groups)) + shortcut_rows(study, items)
     return (calibration, lines, rows), served
 
 
@@ -134,7 +137,7 @@ def lines_of(study, scored, result, calibration, work):
 def line(items, scores, calibration):
     """The operating points of all conditions together; frames of one clip are one item."""
     labels, repositories, files = ([i.fake for i in items], [i.repository for i in items], [str(i.path) for i in items])
-    return figures.lines_of_views(labels, repositories, files, scores, calibration)
+    return figures.lines_of_views(labels, repositories, files, scores, calibration, [i.kind for i in items])
 
 
 def rows_of_parts(study, scored, scores, calibration, set_name):
@@ -168,28 +171,46 @@ def write_report(study, options, scored, result, known, measured, bytewise):
     text += "\n## Genuine\n\n" + report.per_source(sources, "real")
     text += sizes.table(scored, result["small"], calibration, known[0]["small"], known[1], lines)
     text += "\n## Folds\n\n" + report.per_fold(scored, result["folds"], result["scores"])
-    own = study.parts(scored)[0][1]
-    both = {"32 bits": (rows[: len(CONDITIONS)], result["scores"][own]), "8 bits": bytewise}
-    text += reduced.table(reduced.first_part(study, scored), calibration, lines["image"]["balanced"]["threshold"], both)
-    text += study.tables(options, scored, result["scores"], measured) + table_of_known(study, scored, known, measured)
+    if bytewise:
+        own = study.parts(scored)[0][1]
+        both = {"32 bits": (rows[: len(CONDITIONS)], result["scores"][own]), "8 bits": bytewise}
+        text += reduced.table(reduced.first_part(study, scored), calibration, lines["image"]["balanced"]["threshold"], both)
+    text += matched.tables(scored, result["scores"], calibration, lines) + study.tables(options, scored, result["scores"], measured)
+    text += table_of_known(study, scored, known, measured)
     (options.report or Path(study.data.__file__).with_name("RESULTS.md")).write_text(text)
 
 
-def write_model(study, folder, model, items, measured, bytewise, facts):
+def write_model(study, options, model, items, measured, bytewise, facts):
     """model.onnx, checked on twenty real inputs, its variant, and card.json, which has the further facts."""
+    folder = options.out
     folder.mkdir(parents=True, exist_ok=True)
     export.export(export.rounded(model, study.narrow), folder / "model.onnx", study.data.SHAPE)
     judged = reduced.first_part(study, [i for i in items if i.judged])
     rows = np.stack([study.data.check_row(judged[k]) for k in np.linspace(0, len(judged) - 1, 20).astype(int)])
     export.verify(model, folder / "model.onnx", rows)
     _, lines, rows = measured
-    variant = reduced.write(study, folder, items, bytewise[0])
-    export.compact(folder / "model.onnx", study.narrow)
+    files = reduced_files(study, folder, items, bytewise) if study.encoder is None else external_files(study, folder, options)
     card.write(folder, study.data.SHAPE, {
         "name": study.name, "version": study.version, "task": study.task, "description": study.description,
-        "variants": [variant], "preprocessing": study.preprocessing, **figures.on_card(lines), "measured": rows,
-        **facts,
+        **files, "preprocessing": study.preprocessing, **figures.on_card(lines), "measured": rows, **facts,
     })
+
+
+def reduced_files(study, folder, items, bytewise):
+    """What the card says of the variant, which is written, and of the model, which is made smaller."""
+    variant = reduced.write(study, folder, items, bytewise[0])
+    export.compact(folder / "model.onnx", study.narrow)
+    return {"variants": [variant]}
+
+
+def external_files(study, folder, options):
+    """What the card says of the published weights and of the self-test of the model, which is brought to 8 bits and refers to them."""
+    path = folder / "model.onnx"
+    study.encoder.reduce(path, study.shown(options.work))
+    export.compact(path, study.narrow)
+    golden = export.golden(path, study.data.SHAPE) | {"tolerance": quantise.GOLDEN_TOLERANCE}
+    external.refer(path, study.encoder.file(options.weights))
+    return {"weights": study.encoder.facts, "golden": golden}
 
 
 def keep_scores(study, work, scored, result, calibration):
@@ -209,16 +230,16 @@ def run(study, options, plain, pictures):
     minutes = (time.process_time() - begun) / 60
     scored, result = cross_validate(study, plain, items, features, options.work)
     _, known = cross_validate(study, plain, items, features, options.work, unseen=False)
-    measured, card_calibration = measure(study, items, scored, result, known, options.work)
+    measured, card_calibration = measure(study, items, features, scored, result, known, options.work)
     keep_scores(study, options.work, scored, result, measured[0])
-    bytewise = reduced_too(study, items, scored, measured[0], options.work)
+    bytewise = None if study.encoder else reduced_too(study, items, scored, measured[0], options.work)
     training = {
         "recipe": study.recipe, "seed": study.seed,
-        "cpu_minutes": round(minutes + float(result["minutes"]), 1), "started_from": card.START,
+        "cpu_minutes": round(minutes + float(result["minutes"]), 1), "started_from": study.started,
         "sources": study.data.gather.sources(items), "held_out_dropped": dropped,
     }
     facts = {"calibration": card_calibration, "by_source": sources_of(scored, result, measured), "training": training}
-    write_model(study, options.out, study.model(plain, head), items, measured, bytewise, facts)
+    write_model(study, options, study.model(plain, head), items, measured, bytewise, facts)
     write_report(study, options, scored, result, (known, card_calibration), measured, bytewise)
     print(report.measurements(measured[2]), report.points(measured[1]), sep="\n")
 
