@@ -53,15 +53,18 @@ def arguments():
     parser.add_argument("--program", required=True, type=Path, help="deepfaked, built with the models that are fused")
     parser.add_argument("--out", required=True, type=Path, help="fusion.json")
     parser.add_argument("--report", type=Path, default=Path(__file__).with_name("RESULTS.md"))
-    return parser.parse_args()
+    parser.add_argument("--picture", default="image", help="folder of the picture model among the built-in ones")
+    options = parser.parse_args()
+    options.folders = {"image": options.picture, "face": "face"}
+    return options
 
 
-def scored_in(work):
+def scored_in(options):
     """The models whose own scores are in WORK; the files of the other are left out, and the output says so."""
-    found = [name for name in TASKS if Path(work, f"deepfaked-{name}-scores.json").exists()]
+    found = [name for name in TASKS if scores_file(name, options).exists()]
     for name in TASKS:
         if name not in found:
-            print(f"{work} has no deepfaked-{name}-scores.json, which train-{name} leaves there: its files are left out", file=sys.stderr)
+            print(f"{scores_file(name, options)} is not there, which train-{options.folders[name]} writes: its files are left out", file=sys.stderr)
     if not found:
         sys.exit("there is nothing to fit: run train-image or train-face in this folder first")
     return found
@@ -84,9 +87,14 @@ def log_odds(findings, task):
     return next((f["log_odds"] for f in findings if f["task"] == task), None)
 
 
-def scores_of(name, work):
+def scores_file(name, options):
+    """Where the script of a model leaves its scores."""
+    return Path(options.work, f"deepfaked-{options.folders[name]}-scores.json")
+
+
+def scores_of(name, options):
     """Path -> what the model's script kept of a file, the mean of a clip's frames; nothing where it was not run."""
-    kept, files = Path(work, f"deepfaked-{name}-scores.json"), {}
+    kept, files = scores_file(name, options), {}
     for r in json.loads(kept.read_text()) if kept.exists() else []:
         if r["path"].lower().endswith(FILES):
             files.setdefault(r["path"], []).append(r)
@@ -106,9 +114,9 @@ def few(scored, most):
 
 def rows_of(own, other, options):
     """One dict a file: what both models say of it, both unseen; and how many the service could not judge."""
-    card = json.loads((BUILTIN / other / "card.json").read_text())
+    card = json.loads((BUILTIN / options.folders[other] / "card.json").read_text())
     known = {s["repository"] for s in card["training"]["sources"]}
-    scored, apart = few(scores_of(own, options.work), MOST.get(own)), scores_of(other, options.work)
+    scored, apart = few(scores_of(own, options), MOST.get(own)), scores_of(other, options)
     unseen = [path for path, r in scored.items() if path not in apart and r["repository"] not in known]
     findings = asked(options.program, unseen, options.work)
     said = {path: log_odds(found, TASKS[other]) for path, found in findings.items()}
@@ -214,10 +222,10 @@ def told(calibrations, measured):
 def main():
     """Asks, fits, measures, writes."""
     options = arguments()
-    found = [rows_of(own, next(n for n in TASKS if n != own), options) for own in scored_in(options.work)]
+    found = [rows_of(own, next(n for n in TASKS if n != own), options) for own in scored_in(options)]
     rows = list({row["path"]: row for part, _ in found for row in part}.values())
     calibrations, odds, labels, repositories = fit(rows)
-    cards = {name: json.loads((BUILTIN / name / "card.json").read_text()) for name in TASKS}
+    cards = {name: json.loads((BUILTIN / folder / "card.json").read_text()) for name, folder in options.folders.items()}
     lines = lines_of(rows, odds, labels, repositories)
     fusion = {
         "schema": 1,
@@ -235,7 +243,9 @@ def main():
     limits = limits_of(rows, lines)
     above = odds[:, None] >= limits
     text += f"\nAt the line of its medium, {', '.join(figures.POINTS)}:\n\n" + called(rows, above, labels)
-    text += "\n" + several.found(rows, labels, above) + JOINED + several.joined(rows, labels, calibrations["together"], limits)
+    text += "\n" + several.found(rows, labels, above)
+    if any(r["from"] == "face" for r in rows):
+        text += JOINED + several.joined(rows, labels, calibrations["together"], limits)
     text += with_sound(options.work, rows, labels, odds, lines["video"])
     text += f"\n{sum(r['both'] for r in rows)} files are among those that both models were measured on: what either says is out of fold. "
     text += "What one of them says of the others was asked of the service, as it was trained on nothing of their repositories. "
