@@ -2,6 +2,7 @@ package models
 
 import (
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -50,14 +51,22 @@ func (a access) makeFolder(name string) error {
 }
 
 // writeFile writes a new file with that access and waits until the disk has it.
-func (a access) writeFile(name string, data []byte) (err error) {
+func (a access) writeFile(name string, data []byte) error {
+	return a.writeFrom(name, func(to io.Writer) error {
+		_, err := to.Write(data)
+		return err
+	})
+}
+
+// writeFrom does the same with what fill writes.
+func (a access) writeFrom(name string, fill func(io.Writer) error) (err error) {
 	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
 	a.give(f, 0o666)
-	if _, err := f.Write(data); err != nil {
+	if err := fill(f); err != nil {
 		return err
 	}
 	return f.Sync()

@@ -39,7 +39,9 @@ type Card struct {
 	Description string `json:"description"`
 	File        string `json:"file"`   // file name inside the folder
 	SHA256      string `json:"sha256"` // of File, lower-case hex
-	Input       Tensor `json:"input"`
+	// Weights is the file in which most of the weights are, where they are not in File.
+	Weights *Weights `json:"weights,omitempty"`
+	Input   Tensor   `json:"input"`
 	// Output is one number a row, uncalibrated log-odds of fake; with FaceDetection
 	// it is rows of boxes, each five numbers: the log-odds of a face, and its left,
 	// upper, right and lower edge in pixels of the input, the surest first.

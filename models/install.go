@@ -3,6 +3,7 @@ package models
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -28,7 +29,8 @@ type Candidate struct {
 
 // ReadCandidate reads the model in folder with its licence files, whose names
 // begin with LICENSE, LICENCE or NOTICE or which lie in a folder LICENSES. What
-// Install writes is what was read here, whatever becomes of the folder meanwhile.
+// Install writes is what was read here, whatever becomes of the folder meanwhile; a file of
+// weights is copied by Install, and compared with the card once more.
 // The licence files must not be links out of the folder, which may be another's work:
 // whoever may read the installed model would read what they lead to.
 func ReadCandidate(folder string) (*Candidate, error) {
@@ -53,6 +55,9 @@ func readCandidate(folder string) (*Candidate, error) {
 	defer root.Close() //nolint:errcheck // nothing was written
 	files := anyNames{beneath(folder)}
 	model, err := Load(files, ".")
+	if err == nil {
+		err = model.FindWeights(folder)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +80,7 @@ func (c *Candidate) readLicences(fsys fs.FS) error {
 		names = append(names, more...)
 	}
 	for _, name := range names {
-		if name == c.Card.File || slices.ContainsFunc(c.Card.Variants, func(v Variant) bool { return v.File == name }) {
+		if c.Card.isFile(name) {
 			continue
 		}
 		info, err := fs.Stat(fsys, name)
@@ -227,6 +232,9 @@ func (c *Candidate) write(folder string, same access) error {
 			return err
 		}
 	}
+	if err := c.writeWeights(folder, same); err != nil {
+		return err
+	}
 	for name, data := range c.texts {
 		if strings.HasPrefix(name, licences+"/") {
 			if err := same.makeFolder(filepath.Join(folder, licences)); err != nil && !errors.Is(err, fs.ErrExist) {
@@ -238,4 +246,24 @@ func (c *Candidate) write(folder string, same access) error {
 		}
 	}
 	return nil
+}
+
+// writeWeights copies the file of weights, if the card names one.
+func (c *Candidate) writeWeights(folder string, same access) error {
+	w := c.Card.Weights
+	if w == nil {
+		return nil
+	}
+	from, err := os.Open(filepath.Join(c.Weights, w.File))
+	if err != nil {
+		return err
+	}
+	defer from.Close() //nolint:errcheck // nothing was written
+	return same.writeFrom(filepath.Join(folder, w.File), func(to io.Writer) error { return w.copyFrom(from, from.Name(), to) })
+}
+
+// isFile says whether a name in the model's folder is that of a graph or of weights.
+func (c *Card) isFile(name string) bool {
+	return name == c.File || c.Weights != nil && name == c.Weights.File ||
+		slices.ContainsFunc(c.Variants, func(v Variant) bool { return v.File == name })
 }

@@ -24,6 +24,7 @@ const (
 type Model struct {
 	Card      Card
 	ONNX      []byte
+	Weights   string    // folder of the file of weights that the graph refers to; empty where there is none, or before FindWeights
 	Precision Precision // of a variant; empty where the card's own file is meant
 	variants  [][]byte  // those of Card.Variants
 	whole     *Card     // of the model that a variant is one of; nil where the card's own file is meant
@@ -32,7 +33,7 @@ type Model struct {
 // Load reads the model in the folder dir of fsys. The error wraps
 // fs.ErrNotExist when there is no card, and a *CardError when the card is wrong
 // or its file is not the one whose SHA-256 it names. It names the model where
-// the card does.
+// the card does. A file of weights that the card names is not looked for: FindWeights does.
 func Load(fsys fs.FS, dir string) (*Model, error) {
 	data, err := readFile(fsys, path.Join(dir, CardFile), MaxCardBytes)
 	if err != nil {

@@ -42,10 +42,14 @@ func Scan(dir string) ([]Found, error) {
 	if err != nil {
 		return nil, &fs.PathError{Op: "models folder", Path: dir, Err: err}
 	}
-	for i, f := range found {
-		found[i].Folder = filepath.Join(dir, filepath.FromSlash(f.Folder))
+	for i := range found {
+		f := &found[i]
+		f.Folder = filepath.Join(dir, filepath.FromSlash(f.Folder))
+		if f.Err == nil {
+			f.Err = f.Model.FindWeights(f.Folder)
+		}
 		if f.Err != nil {
-			found[i].Err = &fs.PathError{Op: "model folder", Path: found[i].Folder, Err: f.Err}
+			f.Model, f.Err = nil, &fs.PathError{Op: "model folder", Path: f.Folder, Err: f.Err}
 		}
 	}
 	return found, nil

@@ -62,7 +62,7 @@ func TestBuiltinCardsFitTheSchema(t *testing.T) {
 func TestWhatValidateAcceptsFitsTheSchema(t *testing.T) {
 	t.Parallel()
 	schema := compiled(t)
-	for _, card := range []Card{validCard(), halved(), apart(), speechCard(), faceCard(), surroundedCard(), motionCard(), finderCard()} {
+	for _, card := range []Card{validCard(), halved(), apart(), weighted(), speechCard(), faceCard(), surroundedCard(), motionCard(), finderCard()} {
 		data, err := json.Marshal(card)
 		if err != nil {
 			t.Fatal(err)
@@ -202,7 +202,7 @@ func TestWhatTheSchemaRequiresIsRequired(t *testing.T) {
 	t.Parallel()
 	schema := compiled(t)
 	for name, card := range map[string]Card{
-		"picture": validCard(), "speech": speechCard(), "face": faceCard(), "motion": motionCard(), "finder": finderCard(),
+		"picture": validCard(), "speech": speechCard(), "face": faceCard(), "motion": motionCard(), "finder": finderCard(), "borrowed": weighted(),
 	} {
 		var tree map[string]any
 		if err := json.Unmarshal(encode(t, card), &tree); err != nil {

@@ -25,7 +25,7 @@ var namePattern = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,63}$`)
 func (c *Card) Validate() error {
 	checks := []func(*Card) error{
 		checkIdentity, checkFile, checkInput, checkOutput, checkPreprocessing,
-		checkVerdict, checkTraining, checkLicences, checkGolden, checkVariants,
+		checkVerdict, checkTraining, checkLicences, checkGolden, checkVariants, checkWeights,
 	}
 	for _, check := range checks {
 		if err := check(c); err != nil {
@@ -50,19 +50,29 @@ func checkIdentity(c *Card) error {
 	return nil
 }
 
-// checkFile refuses everything but a plain name: a path could leave the folder.
 func checkFile(c *Card) error {
-	name := c.File
+	if err := checkPlain("file", c.File); err != nil {
+		return err
+	}
+	return checkSum("sha256", c.SHA256)
+}
+
+// checkPlain refuses everything but a plain name: a path could leave the folder.
+func checkPlain(field, name string) error {
 	plain := name != "" && name != "." && name != ".." && path.Base(name) == name
 	if !plain || slices.ContainsFunc([]byte(name), func(b byte) bool { return b == '\\' || b == 0 }) {
-		return wrong("file", "is %q, it must be the plain name of a file in the card's folder", name)
+		return wrong(field, "is %q, it must be the plain name of a file in the card's folder", name)
 	}
 	if name == CardFile {
-		return wrong("file", "must name the ONNX file, not the card")
+		return wrong(field, "must name the file itself, not the card")
 	}
-	sum, err := hex.DecodeString(c.SHA256)
-	if err != nil || len(sum) != 32 || hex.EncodeToString(sum) != c.SHA256 {
-		return wrong("sha256", "must be 64 lower-case hexadecimal digits")
+	return nil
+}
+
+func checkSum(field, text string) error {
+	sum, err := hex.DecodeString(text)
+	if err != nil || len(sum) != 32 || hex.EncodeToString(sum) != text {
+		return wrong(field, "must be 64 lower-case hexadecimal digits")
 	}
 	return nil
 }

@@ -45,7 +45,7 @@ func (m *Model) In(p Precision) *Model {
 		return nil
 	}
 	whole := m.Card // a copy: a pointer into m would keep the files of all precisions in memory
-	return &Model{Card: whole.as(whole.Variants[i]), ONNX: m.variants[i], Precision: p, whole: &whole}
+	return &Model{Card: whole.as(whole.Variants[i]), ONNX: m.variants[i], Weights: m.Weights, Precision: p, whole: &whole}
 }
 
 // inTF32 is the same file, whose self-test need not come out as exactly.
@@ -53,7 +53,7 @@ func (m *Model) inTF32() *Model {
 	whole := m.Card
 	own := whole
 	own.Variants, own.Golden.Tolerance = nil, max(own.Golden.Tolerance, tf32Tolerance)
-	return &Model{Card: own, ONNX: m.ONNX, Precision: TF32, whole: &whole}
+	return &Model{Card: own, ONNX: m.ONNX, Weights: m.Weights, Precision: TF32, whole: &whole}
 }
 
 // as is the card of a variant. What may be told is as much as of the card, whose calibration
