@@ -137,6 +137,7 @@ func builtin(b *testing.B, task models.Task) *models.Model {
 	if err != nil {
 		b.Fatal(err)
 	}
+	all = models.Whole(all)
 	i := slices.IndexFunc(all, func(m *models.Model) bool { return m.Card.Task == task })
 	return all[i]
 }

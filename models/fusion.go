@@ -3,6 +3,8 @@ package models
 import (
 	"encoding/json"
 	"fmt"
+	"io/fs"
+	"path"
 	"slices"
 )
 
@@ -27,23 +29,47 @@ type FusedModel struct {
 	Version string `json:"version"`
 }
 
-// fusionFile is the name of the built-in fusion.
-const fusionFile = "builtin/fusion.json"
+// fusionFiles are the built-in fusions: one for each set of built-in models that may run together.
+const fusionFiles = "builtin/fusion*.json"
 
-// BuiltinFusion is the fusion of the built-in models that judge pictures.
-func BuiltinFusion() (*Fusion, error) {
-	data, err := builtin.ReadFile(fusionFile)
+// BuiltinFusions are the fusions of the built-in models that judge pictures.
+func BuiltinFusions() ([]*Fusion, error) {
+	names, err := fs.Glob(builtin, fusionFiles)
 	if err != nil {
-		return nil, fmt.Errorf("built-in fusion: %w", err)
+		return nil, fmt.Errorf("built-in fusions: %w", err)
+	}
+	all := make([]*Fusion, len(names))
+	for i, name := range names {
+		if all[i], err = readFusion(name); err != nil {
+			return nil, fmt.Errorf("built-in fusion %s: %w", path.Base(name), err)
+		}
+	}
+	return all, nil
+}
+
+// BuiltinFusion is the built-in fusion that holds for the cards of what runs, or nil where none does.
+func BuiltinFusion(cards []Card) (*Fusion, error) {
+	all, err := BuiltinFusions()
+	if err != nil {
+		return nil, err
+	}
+	i := slices.IndexFunc(all, func(f *Fusion) bool { return f.Holds(cards) })
+	if i < 0 {
+		return nil, nil
+	}
+	return all[i], nil
+}
+
+func readFusion(name string) (*Fusion, error) {
+	data, err := builtin.ReadFile(name)
+	if err != nil {
+		return nil, err
 	}
 	f := new(Fusion)
 	if err := json.Unmarshal(data, f); err != nil {
-		return nil, fmt.Errorf("built-in fusion: %w", err)
+		return nil, err
 	}
-	if err := f.Validate(); err != nil {
-		return nil, fmt.Errorf("built-in fusion: %w", err)
-	}
-	return f, nil
+	return f, f.Validate()
 }
 
 // Validate returns a *CardError for the first field that makes no sense.

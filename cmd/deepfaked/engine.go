@@ -102,7 +102,7 @@ func openEngine(ctx context.Context, cfg config.Config, logger *slog.Logger, tak
 	e.onClose(pool.Close)
 	e.decoders = pool
 	e.provider = string(environment.Provider())
-	fusion, err := models.BuiltinFusion()
+	fusion, err := models.BuiltinFusion(e.cards)
 	if err != nil {
 		return nil, err
 	}

@@ -74,6 +74,7 @@ func onCPU(t *testing.T, task models.Task) (*ort.Environment, *models.Model) {
 	t.Cleanup(func() { require.NoError(t, env.Close()) })
 	all, err := models.Builtin()
 	require.NoError(t, err)
+	all = models.Whole(all)
 	return env, all[slices.IndexFunc(all, func(m *models.Model) bool { return m.Card.Task == task })]
 }
 

@@ -371,7 +371,7 @@ func BenchmarkRun(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	for _, model := range append(builtin, bytesModel(b)) {
+	for _, model := range append(models.Whole(builtin), bytesModel(b)) {
 		benchmarkRun(b, newTestSession(b, env, model, 16))
 	}
 }

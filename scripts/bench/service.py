@@ -18,7 +18,8 @@ from .machine import PROGRAM
 from .peers.speak import request
 
 PATIENCE = 60  # seconds for a start
-PRECISION = {"cpu": ["--precision", "int8"], "cuda": [], "tensorrt": []}  # in which peers run them, too
+# The models that peers run, too, and the precision in which they do.
+PRECISION = {"cpu": ["--quality", "fast", "--precision", "int8"], "cuda": ["--quality", "fast"], "tensorrt": ["--quality", "fast"]}
 GRACE = 5  # seconds for an end
 # Nothing of a plan may stand in the way of the load, and whoever would be answered
 # too late is told so at once: waiting may take half of the time. All else is as it comes.

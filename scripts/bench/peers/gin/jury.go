@@ -41,13 +41,14 @@ func newJury(opts ort.Options) (*jury, error) {
 	if err != nil {
 		return nil, err
 	}
+	whole := models.Whole(builtin)
 	j := &jury{cards: map[models.Task]models.Card{}, free: make(chan sessions, opts.Sessions)}
-	if j.fusion, err = models.BuiltinFusion(); err != nil {
+	if j.fusion, err = fusionOf(whole); err != nil {
 		return nil, err
 	}
 	for range opts.Sessions {
 		each := sessions{}
-		for _, m := range builtin {
+		for _, m := range whole {
 			if v := m.In(fastest(opts.Provider)); v != nil {
 				m = v
 			}
@@ -59,6 +60,19 @@ func newJury(opts ort.Options) (*jury, error) {
 		j.free <- each
 	}
 	return j, nil
+}
+
+// fusionOf is the built-in fusion of the models.
+func fusionOf(all []*models.Model) (*models.Fusion, error) {
+	var cards []models.Card
+	for _, m := range all {
+		cards = append(cards, m.Card)
+	}
+	f, err := models.BuiltinFusion(cards)
+	if err == nil && f == nil {
+		err = errors.New("no built-in fusion was fitted with the built-in models")
+	}
+	return f, err
 }
 
 // fastest is the precision that the service chooses where it is free to.
