@@ -65,15 +65,29 @@ func (m *Model) FindWeights(folders ...string) error {
 
 // useWeights takes the file at a path, if it is the one that the card names.
 func (m *Model) useWeights(at string) error {
-	whole, err := filepath.Abs(at)
-	if err == nil {
-		err = m.Card.Weights.check(whole)
+	target, err := followed(at)
+	switch {
+	case err != nil:
+	case filepath.Base(target) != m.Card.Weights.File:
+		err = fmt.Errorf("%s is a link to %s, which must have the same name", at, target)
+	default:
+		err = m.Card.Weights.check(target)
 	}
 	if err != nil {
 		return fmt.Errorf("model %s: %w", m.Card.Name, err)
 	}
-	m.Weights = filepath.Dir(whole)
+	m.Weights = filepath.Dir(target)
 	return nil
+}
+
+// followed is a path from the root without links: ONNX Runtime reads no weights through a link that
+// leads out of their folder.
+func followed(at string) (string, error) {
+	whole, err := filepath.Abs(at)
+	if err != nil {
+		return "", err
+	}
+	return filepath.EvalSymlinks(whole)
 }
 
 // check compares a file with what the card says of it.

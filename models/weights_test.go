@@ -95,6 +95,25 @@ func TestFindWeights(t *testing.T) {
 	}
 }
 
+// TestFindWeightsFollowsLinks: ONNX Runtime refuses weights behind a link out of their folder.
+func TestFindWeightsFollowsLinks(t *testing.T) {
+	t.Parallel()
+	dir, link := writeTree(t, weightedFolder(t)), t.TempDir()
+	for name, to := range map[string]string{"encoder.onnx": "encoder.onnx", "a/encoder.onnx": "model.onnx"} {
+		at := filepath.Join(link, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(at), 0o700), os.Symlink(filepath.Join(dir, to), at)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m := &Model{Card: weighted()}
+	if err := m.FindWeights(link); err != nil || m.Weights != dir {
+		t.Errorf("found in %q: %v", m.Weights, err)
+	}
+	if err := m.FindWeights(filepath.Join(link, "a")); err == nil || !strings.Contains(err.Error(), "which must have the same name") {
+		t.Errorf("a link to a file of another name: %v", err)
+	}
+}
+
 // TestFindWeightsReadsNoPipe: it would wait for who writes to it.
 func TestFindWeightsReadsNoPipe(t *testing.T) {
 	t.Parallel()

@@ -5,6 +5,7 @@ They are committed; run this only to change them (needs the onnx package):
     python3 scripts/test-models.py inference/ort
 """
 import pathlib
+import struct
 import sys
 
 import onnx
@@ -69,6 +70,22 @@ def products():
     ]
 
 
+def borrowed(folder, inputs, outputs):
+    """The same numbers for bytes, as products with weights in another file, behind 64 bytes of something else."""
+    weights = h.make_tensor("w", T.FLOAT, [48, 1], struct.pack("<48f", *[8 / 255 / 48] * 48), raw=True)
+    (folder / "borrowed.bin").write_bytes(bytes(64) + weights.raw_data)
+    weights.ClearField("raw_data")
+    weights.data_location = T.EXTERNAL
+    for key, value in ("location", "borrowed.bin"), ("offset", "64"), ("length", "192"):
+        weights.external_data.add(key=key, value=value)
+    nodes = [h.make_node("Flatten", ["x"], ["row"]), h.make_node("Cast", ["row"], ["f"], to=T.FLOAT), constant("b", -4.0),
+             h.make_node("MatMul", ["f", "w"], ["fs"]), h.make_node("Add", ["fs", "b"], ["y"])]
+    graph = h.make_graph(nodes, "borrowed", inputs, outputs, [weights])
+    model = h.make_model(graph, opset_imports=[h.make_opsetid("", 17)], ir_version=8)
+    (folder / "borrowed.onnx").write_bytes(model.SerializeToString())
+    onnx.checker.check_model(str(folder / "borrowed.onnx"))
+
+
 def main(folder):
     one = h.make_node("Constant", [], ["one"], value=h.make_tensor("one", T.INT64, [1], [1]))
     tensor = h.make_tensor_value_info
@@ -82,6 +99,7 @@ def main(folder):
          [tensor("x", T.UINT8, ["n", 4, 4, 3])], [tensor("y", T.FLOAT, ["n", 1])])
     save(folder, "products", products(),
          [tensor("x", T.UINT8, ["n", 4, 4, 3])], [tensor("y", T.FLOAT, ["n", 1])])
+    borrowed(folder, [tensor("x", T.UINT8, ["n", 4, 4, 3])], [tensor("y", T.FLOAT, ["n", 1])])
     save(folder, "floats", mean(T.FLOAT, [1], False),
          [tensor("x", T.FLOAT, ["n", 16])], [tensor("y", T.FLOAT, ["n"])])
     save(folder, "fixed", [one, *mean(T.UINT8, [1, 2, 3], True)],

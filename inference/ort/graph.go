@@ -11,10 +11,11 @@ import (
 // checkGraph compares what the graph takes and gives with the card.
 func checkGraph(model *models.Model) error {
 	card := model.Card
-	if outside(model.ONNX) {
-		return &GraphError{card.Name, "file", "names a graph whose weights lie in another file (external data), which the checksum does not cover; onnx.save with save_as_external_data=False writes both as one"}
+	elsewhere := outside(model.ONNX)
+	if err := checkOutside(model, elsewhere); err != nil {
+		return err
 	}
-	inputs, outputs, err := ort.GetInputOutputInfoWithONNXData(model.ONNX)
+	inputs, outputs, err := signature(model.ONNX, len(elsewhere) > 0)
 	if err != nil {
 		return fmt.Errorf("model %s: read the graph: %w", card.Name, err)
 	}
@@ -27,6 +28,35 @@ func checkGraph(model *models.Model) error {
 	}
 	if reason != "" {
 		return &GraphError{card.Name, field, reason}
+	}
+	return nil
+}
+
+// signature is what a graph takes and gives, as ONNX Runtime finds it, or as the graph declares it
+// where it needs other files.
+func signature(onnx []byte, needy bool) (inputs, outputs []ort.InputOutputInfo, err error) {
+	if needy {
+		inputs, outputs = declared(onnx)
+		return inputs, outputs, nil
+	}
+	return ort.GetInputOutputInfoWithONNXData(onnx)
+}
+
+// checkOutside refuses a graph whose weights lie in a file that no checksum of the card covers.
+func checkOutside(model *models.Model, elsewhere []string) error {
+	card, w := model.Card, model.Card.Weights
+	switch {
+	case len(elsewhere) == 0:
+		return nil
+	case w == nil:
+		return &GraphError{card.Name, "file", "names a graph whose weights lie in another file (external data), which the checksum does not cover; onnx.save with save_as_external_data=False writes both as one, or the card names the file under weights"}
+	case model.Weights == "":
+		return fmt.Errorf("model %s: its file of weights, %s, was not looked for", card.Name, w.File)
+	}
+	for _, file := range elsewhere {
+		if file != w.File {
+			return &GraphError{card.Name, "weights.file", fmt.Sprintf("is %q, but the graph refers to %q", w.File, file)}
+		}
 	}
 	return nil
 }

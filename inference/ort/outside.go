@@ -38,41 +38,87 @@ const (
 // deepest is how many messages within each other ONNX Runtime reads: it refuses more.
 const deepest = 100
 
-// outside says whether a tensor of an ONNX file has its numbers in another one. No checksum of a
-// card covers that, and ONNX Runtime, which gets the bytes alone, looks for it in the folder
-// that the process happens to run in. Of what is no ONNX file it says no.
-func outside(onnx []byte) bool { return leadsOut(onnx, aModel, 0) }
+// outside lists the files that tensors of an ONNX file have their numbers in. ONNX Runtime, which gets the bytes
+// alone, would look for them in the folder that the process happens to run in. Of what is no ONNX
+// file it lists none.
+func outside(onnx []byte) []string {
+	var found files
+	found.within(onnx, aModel, 0)
+	return found
+}
 
-func leadsOut(message []byte, of part, depth int) bool {
-	for len(message) > 0 && depth <= deepest {
+// files collects names of files.
+type files []string
+
+func (f *files) within(message []byte, of part, depth int) {
+	if depth > deepest {
+		return
+	}
+	if of == aTensor {
+		*f = append(*f, locations(message)...)
+		return
+	}
+	fields(message, func(number protowire.Number, kind protowire.Type, value []byte) {
+		if inner, ok := parts[of][number]; ok && kind == protowire.BytesType {
+			f.within(value, inner, depth+1)
+		}
+	})
+}
+
+// locations are the files that a tensor says that it has its numbers in: one, as it should be, or
+// several, or an empty name where it says that they are elsewhere. There are none where they are in
+// the tensor itself.
+func locations(tensor []byte) (named []string) {
+	elsewhere := false
+	fields(tensor, func(number protowire.Number, kind protowire.Type, value []byte) {
+		switch {
+		case number == dataLocation && kind == protowire.VarintType:
+			n, _ := protowire.ConsumeVarint(value)
+			elsewhere = elsewhere || n != 0
+		case number == externalData && kind == protowire.BytesType:
+			elsewhere = true
+			if key, text := entry(value); key == "location" {
+				named = append(named, text)
+			}
+		}
+	})
+	if elsewhere && len(named) == 0 {
+		return []string{""}
+	}
+	return named
+}
+
+// entry reads a StringStringEntryProto.
+func entry(message []byte) (key, value string) {
+	fields(message, func(number protowire.Number, kind protowire.Type, text []byte) {
+		switch {
+		case kind != protowire.BytesType:
+		case number == 1:
+			key = string(text)
+		case number == 2:
+			value = string(text)
+		}
+	})
+	return key, value
+}
+
+// fields hands on the fields of a message, as far as it is one: of those with a length what is in
+// them, of the others their encoding.
+func fields(message []byte, each func(number protowire.Number, kind protowire.Type, value []byte)) {
+	for len(message) > 0 {
 		number, kind, tag := protowire.ConsumeTag(message)
 		if tag < 0 {
-			return false
+			return
 		}
 		n := protowire.ConsumeFieldValue(number, kind, message[tag:])
 		if n < 0 {
-			return false
+			return
 		}
 		value := message[tag : tag+n]
-		if of == aTensor && refers(number, kind, value) {
-			return true
+		if kind == protowire.BytesType {
+			value, _ = protowire.ConsumeBytes(value)
 		}
-		if inner, ok := parts[of][number]; ok && kind == protowire.BytesType {
-			body, _ := protowire.ConsumeBytes(value)
-			if leadsOut(body, inner, depth+1) {
-				return true
-			}
-		}
+		each(number, kind, value)
 		message = message[tag+n:]
 	}
-	return false
-}
-
-// refers says whether a field of a tensor refers to another file.
-func refers(number protowire.Number, kind protowire.Type, value []byte) bool {
-	if number == dataLocation && kind == protowire.VarintType {
-		location, _ := protowire.ConsumeVarint(value)
-		return location != 0
-	}
-	return number == externalData && kind == protowire.BytesType
 }
