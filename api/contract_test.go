@@ -349,11 +349,11 @@ func TestModelsAndDocument(t *testing.T) {
 	s := setup(t, config{api: func(o *api.Options) {
 		o.Models = func() models.InUse {
 			runs := models.Runs{Precision: models.Int8, File: "one-int8.onnx", SHA256: "def"}
-			return models.InUse{Models: []models.Running{{Card: models.Card{Name: "one", SHA256: "abc"}, Runs: runs}}, Fusion: &models.Fusion{Alone: models.Calibration{Bias: .5}}}
+			return models.InUse{Models: []models.Running{{Card: models.Card{Name: "one", SHA256: "abc"}, Runs: runs}}, Quality: "best", Fusion: &models.Fusion{Alone: models.Calibration{Bias: .5}}}
 		}
 	}})
 	a := s.get(s.key("free"), "/v1/models").ok(200)
-	a.fields("models", "fusion")
+	a.fields("models", "quality", "fusion")
 	for _, want := range []string{`"name":"one"`, `"sha256":"abc"`, `"running":{"precision":"int8","file":"one-int8.onnx","sha256":"def"}`, `"bias":0.5`} {
 		if !strings.Contains(string(a.raw), want) {
 			t.Errorf("answered %s, without %s", a.raw, want)

@@ -2,8 +2,9 @@ package models
 
 // InUse is what a service judges by.
 type InUse struct {
-	Models []Running `json:"models"`
-	Fusion *Fusion   `json:"fusion,omitempty"` // nil: none is in force
+	Models  []Running `json:"models"`
+	Quality string    `json:"quality,omitempty"` // of the built-in models: best, or fast where better ones are passed over
+	Fusion  *Fusion   `json:"fusion,omitempty"`  // nil: none is in force
 }
 
 // NewInUse shows models that are loaded together, in their order.

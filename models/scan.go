@@ -20,6 +20,7 @@ type Found struct {
 	Folder string // path of the folder
 	Model  *Model // nil when Err is set
 	Err    error  // names the folder
+	Unused error  // why another model of its task is used in place of this one, which is sound; nil where it is used. Scan leaves it nil
 }
 
 // Scan reads an operator's models: dir is one model's folder or a folder of

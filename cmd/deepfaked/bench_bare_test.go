@@ -39,7 +39,7 @@ func openBare(b *testing.B) *bare {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() { _ = env.Close() })
-	loaded, err := loadModels(cfg)
+	loaded, _, err := loadModels(cfg, slog.New(slog.DiscardHandler))
 	if err != nil {
 		b.Fatal(err)
 	}

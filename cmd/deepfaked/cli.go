@@ -77,6 +77,7 @@ type engineFlags struct {
 	Sessions  *int    `env:"DEEPFAKED_SESSIONS" placeholder:"N" help:"ONNX Runtime sessions for each model (default: two on a GPU; on a CPU the service measures it at its start unless their threads are given, other commands take one for each four cores)."`
 	Threads   *int    `env:"DEEPFAKED_THREADS" placeholder:"N" help:"Threads of a session (default: sessions times threads is the number of cores)."`
 	Precision *string `env:"DEEPFAKED_PRECISION" placeholder:"NAME" help:"auto, full, int8, fp16 or tf32: models that have such variants run in 8 bits on a CPU and in half precision on a GPU, others there in TF32, where the self-test finds them right (default: ${precision})."`
+	Quality   *string `env:"DEEPFAKED_QUALITY" placeholder:"NAME" help:"best, fast or auto: which of several built-in models of a task judges: the one that judges best, whose weights set-up fetches, or the one that takes the least time; auto is best where its weights are there, and fast elsewhere, where best fails (default: ${quality})."`
 	Devices   []int   `env:"DEEPFAKED_DEVICES" sep:"," placeholder:"N" help:"GPUs to run on, by number, such as 0,1 (default: the first)."`
 	Children  *int    `name:"decoders" env:"DEEPFAKED_DECODERS" placeholder:"N" help:"Decoder processes, beside one that films leave to the rest (default: one for each core that sessions use)."`
 }
@@ -119,6 +120,7 @@ func (f engineFlags) lay(c *config.Config) {
 	set(&c.Inference.Sessions, f.Sessions)
 	set(&c.Inference.Threads, f.Threads)
 	set(&c.Inference.Precision, f.Precision)
+	set(&c.Inference.Quality, f.Quality)
 	set(&c.Decoder.Children, f.Children)
 	if len(f.Devices) > 0 {
 		c.Inference.Devices = f.Devices
@@ -129,7 +131,7 @@ func (f engineFlags) lay(c *config.Config) {
 func defaults() kong.Vars {
 	c := config.Default()
 	return kong.Vars{
-		"version": versionText(), "listen": c.Listen, "data": c.Data, "provider": c.Provider, "precision": c.Inference.Precision,
+		"version": versionText(), "listen": c.Listen, "data": c.Data, "provider": c.Provider, "precision": c.Inference.Precision, "quality": c.Inference.Quality,
 		"log_level": c.Log.Level, "log_format": c.Log.Format,
 		"deadline": short(c.Deadline), "drain": short(c.Drain), "workers": strconv.Itoa(c.Jobs.Workers),
 		"batch": fmt.Sprintf("%d on a CPU, %d on a GPU", maxBatch, gpuBatch),

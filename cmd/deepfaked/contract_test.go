@@ -159,6 +159,7 @@ func (s *instance) testModels(t *testing.T) {
 	var list models.InUse
 	require.NoError(t, json.Unmarshal([]byte(s.get(t, key, "/v1/models").raw), &list))
 	require.Len(t, list.Models, 4)
+	assert.Contains(t, []string{"best", "fast"}, list.Quality)
 	for _, card := range list.Models {
 		assert.NoError(t, card.Validate())
 		assert.NotEmpty(t, card.Runs.Precision)

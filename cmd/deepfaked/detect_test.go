@@ -220,7 +220,9 @@ func TestDetectEndsWhereItCannotPrint(t *testing.T) { //nolint:paralleltest // o
 
 func TestModels(t *testing.T) { //nolint:paralleltest // one ONNX Runtime in a process
 	list := call(t, "models", "list").ok(t)
-	assert.Equal(t, 5, strings.Count(list, "\n"))
+	builtin, err := models.Builtin()
+	require.NoError(t, err)
+	assert.Equal(t, 1+len(builtin), strings.Count(list, "\n"))
 	verified := call(t, "models", "verify", "--provider", "cpu").ok(t)
 	assert.Equal(t, 4, fine(verified), verified)
 	for _, task := range models.Tasks() {

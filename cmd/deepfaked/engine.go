@@ -68,7 +68,7 @@ func openEngine(ctx context.Context, cfg config.Config, logger *slog.Logger, tak
 			err = errors.Join(err, e.Close())
 		}
 	}()
-	loaded, err := loadModels(cfg)
+	loaded, quality, err := loadModels(cfg, logger)
 	if err != nil {
 		return nil, err
 	}
@@ -94,6 +94,7 @@ func openEngine(ctx context.Context, cfg config.Config, logger *slog.Logger, tak
 		e.cards = append(e.cards, m.Card)
 	}
 	e.inUse = models.NewInUse(loaded)
+	e.inUse.Quality = quality
 	decoders := children(cfg, environment, footprint.MemoryLimit(), logger)
 	pool, err := openPool(cfg, e.cards, decoders, logger, take.watch)
 	if err != nil {

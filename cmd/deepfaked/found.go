@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 
@@ -17,33 +18,32 @@ import (
 func addedModels(cfg config.Config) string { return filepath.Join(cfg.Data, "models") }
 
 // loadModels reads the built-in models, those that were added, and those of the
-// operator's folders; the first that can't be used is an error.
-func loadModels(cfg config.Config) ([]*models.Model, error) {
+// operator's folders, as far as they are used, and says of which quality those built in are. The
+// first that can't be used is an error; what better model is not used is logged.
+func loadModels(cfg config.Config, logger *slog.Logger) (all []*models.Model, quality string, err error) {
 	found, err := findModels(cfg)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	var all []*models.Model
 	for _, f := range found {
-		if f.Err != nil {
-			return nil, f.Err
+		switch {
+		case f.Err != nil:
+			return nil, "", f.Err
+		case f.Unused == nil:
+			all = append(all, f.Model)
 		}
-		all = append(all, f.Model)
 	}
-	return all, nil
+	tellPassed(found, logger)
+	return all, qualityOf(found), nil
 }
 
 // findModels looks for the same models, and keeps what is wrong with each
 // beside it. The error is that of the built-in models, without which nothing
 // works.
 func findModels(cfg config.Config) ([]models.Found, error) {
-	builtin, err := models.Builtin()
+	found, err := builtinModels(cfg)
 	if err != nil {
-		return nil, err // it says that they are built in
-	}
-	var found []models.Found
-	for _, m := range builtin {
-		found = append(found, models.Found{Model: m, Folder: "built in"})
+		return nil, err
 	}
 	added := addedModels(cfg)
 	if _, err := os.Stat(added); !errors.Is(err, fs.ErrNotExist) {
@@ -84,7 +84,7 @@ func checkTogether(cfg config.Config, found []models.Found) {
 			found[i].Err = fmt.Errorf("two models are called %s (%s; %s): a name must be unique; rename one on its card or take its folder away", name, filename.Shown(other), filename.Shown(f.Folder))
 		}
 		folders[name] = f.Folder
-		if found[i].Err == nil {
+		if found[i].Err == nil && f.Unused == nil {
 			cards, found[i].Err = joined(cards, f.Model.Card)
 		}
 	}

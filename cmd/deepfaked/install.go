@@ -17,12 +17,14 @@ import (
 type runtimeFlags struct {
 	Provider    *string  `env:"DEEPFAKED_PROVIDER" placeholder:"NAME" help:"auto, cpu, cuda or tensorrt; a GPU that was asked for is never replaced by the CPU (default: ${provider})."`
 	ONNXRuntime *string  `name:"onnxruntime" env:"DEEPFAKED_ONNXRUNTIME" placeholder:"PATH" help:"ONNX Runtime's shared library (default: where set-up put it)."`
+	Weights     *string  `env:"DEEPFAKED_WEIGHTS" placeholder:"DIR" help:"Folder of the weights of built-in models, which is looked in before weights in the data folder and where set-up puts them (default: none)."`
 	Models      []string `env:"DEEPFAKED_MODELS" sep:"none" placeholder:"DIR:..." help:"Folder of further models, besides those in the data folder; may be repeated, and is separated by colons in the environment (default: none)."`
 }
 
 func (f runtimeFlags) lay(c *config.Config) {
 	set(&c.Provider, f.Provider)
 	set(&c.ONNXRuntime, f.ONNXRuntime)
+	set(&c.Weights, f.Weights)
 	var folders []string
 	for _, list := range f.Models {
 		folders = append(folders, filename.List(list)...)

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"log/slog"
 	"os"
 	"path/filepath"
 	"testing"
@@ -109,7 +110,7 @@ func TestAddBesideACard(t *testing.T) { //nolint:paralleltest // one ONNX Runtim
 	assert.Equal(t, []int{exitFailed, exitFailed}, []int{verified.code, list.code})
 	cfg := config.Default()
 	cfg.Data = data
-	_, err := loadModels(cfg)
+	_, _, err := loadModels(cfg, slog.New(slog.DiscardHandler))
 	require.Error(t, err, "the service is ready without it")
 	for _, w := range words {
 		assert.Contains(t, verified.out, w)

@@ -91,7 +91,7 @@ func (s *service) start(ctx context.Context) error {
 		return err
 	}
 	s.setReady(nil)
-	s.logger.Info("ready", "provider", e.provider, "after", time.Since(began).Round(time.Millisecond).String())
+	s.logger.Info("ready", "provider", e.provider, "quality", e.inUse.Quality, "after", time.Since(began).Round(time.Millisecond).String())
 	return nil
 }
 

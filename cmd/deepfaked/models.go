@@ -65,8 +65,12 @@ func (c *modelsList) run(_ context.Context, to streams) error {
 		}
 		c := f.Model.Card
 		folder := filename.Shown(f.Folder)
-		if c.Task == models.FaceDetection && c.Name != finder {
-			folder += ", not used: " + finder + " takes its place"
+		unused := f.Unused
+		if unused == nil && c.Task == models.FaceDetection && c.Name != finder {
+			unused = &replacedError{finder}
+		}
+		if unused != nil {
+			folder += ", not used: " + oneLine(unused)
 		}
 		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", c.Name, filename.Shown(c.Version), c.Task, summary(c), filename.Shown(c.Licences.Weights), folder)
 	}
@@ -81,7 +85,7 @@ func (c *modelsList) run(_ context.Context, to streams) error {
 func finderAmong(found []models.Found) string {
 	var sound []models.Card
 	for _, f := range found {
-		if f.Err == nil {
+		if f.Err == nil && f.Unused == nil {
 			sound = append(sound, f.Model.Card)
 		}
 	}
@@ -131,6 +135,9 @@ func (c *modelsVerify) run(_ context.Context, to streams) error {
 	defer func() { _ = env.Close() }()
 	failed := 0
 	for _, f := range found {
+		if f.Unused != nil {
+			continue
+		}
 		label := filename.Shown(f.Folder)
 		if f.Model != nil {
 			label = f.Model.Card.Name

@@ -42,7 +42,7 @@ func (c *modelsBench) run(ctx context.Context, to streams) error {
 	if err != nil {
 		return err
 	}
-	loaded, err := loadModels(cfg)
+	loaded, _, err := loadModels(cfg, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return err
 	}

@@ -16,6 +16,7 @@ type Config struct {
 	Data        string   `yaml:"data" comment:"folder of the database, of added models and of temporary files"`
 	Provider    string   `yaml:"provider" comment:"auto, cpu, cuda or tensorrt"`
 	Models      []string `yaml:"models" comment:"folders of models, besides those built in and added"`
+	Weights     string   `yaml:"weights" comment:"folder of the weights of built-in models, which is looked in before weights in the data folder and where set-up puts them; empty: none"`
 	Database    string   `yaml:"database" comment:"postgres://… of the database that several processes work on; empty: SQLite in the data folder"`
 	Uploads     string   `yaml:"uploads" comment:"where uploads of jobs wait: file:// is the data folder, file:///DIR another one, and s3://, gs:// and azblob:// are buckets"`
 	Redis       string   `yaml:"redis" comment:"redis://… of the Redis that several processes count requests in; empty: each counts its own"`
@@ -44,6 +45,7 @@ type Inference struct {
 	Sessions  int           `yaml:"sessions" comment:"for each model, on each GPU; 0: measured at the start on a CPU, or as many as threads leave room for, 2 on a GPU"`
 	Threads   int           `yaml:"threads" comment:"in one session; 0: chosen so that sessions times threads is the number of cores"`
 	Precision string        `yaml:"precision" comment:"auto: in 8 bits on a CPU, in half precision or TF32 on a GPU, where they come out right; full, int8, fp16 or tf32"`
+	Quality   string        `yaml:"quality" comment:"which of several built-in models of a task judges: best, whose weights set-up fetches, or fast; auto: best where its weights are there, else fast"`
 	Devices   []int         `yaml:"devices" comment:"ids of the GPUs; none: the first"`
 	GPUMemory Size          `yaml:"gpu_memory" comment:"of each GPU, for all sessions together; 0: as much as they want"`
 	Wait      time.Duration `yaml:"wait" comment:"longest predicted wait of a file that a client waits for, while there are always others, at least 10ms; beyond it the client is told to come back"`
@@ -114,7 +116,7 @@ func Default() Config {
 	plans := account.DefaultPlans()
 	return Config{
 		Listen: "127.0.0.1:8080", Data: "data", Uploads: "file://", Provider: "auto", Prior: 0.5,
-		Inference: Inference{Precision: "auto", Wait: time.Second, Burst: 10 * time.Second},
+		Inference: Inference{Precision: "auto", Quality: "auto", Wait: time.Second, Burst: 10 * time.Second},
 		Decoder:   Decoder{Timeout: time.Minute, Memory: 8 * GiB, Confinement: "auto"},
 		Limits:    preprocess.DefaultLimits(),
 		Upload: Upload{

@@ -65,9 +65,10 @@ func TestLoadChangesOnlyWhatItNames(t *testing.T) {
 listen: 0.0.0.0:9000
 admin: 127.0.0.1:9001
 models: [a, b]
+weights: w
 onnxruntime: /lib/libonnxruntime.so
 uploads: s3://uploads
-inference: {sessions: 2, threads: 3, precision: full, devices: [0, 2], gpu_memory: 4GiB, wait: 2s, burst: 1m}
+inference: {sessions: 2, threads: 3, precision: full, quality: fast, devices: [0, 2], gpu_memory: 4GiB, wait: 2s, burst: 1m}
 decoder: {children: 4, timeout: 5s, memory: 2GiB, confinement: required}
 limits: {pixels: 1000000, duration: 10m, frames: 8}
 upload: {size: 1048576, form: 64KiB, idle_timeout: 10s, minimum_rate: 0, parallel: 9, parallel_per_account: 2, spool: 1GiB}
@@ -88,8 +89,9 @@ keep_uploads: true
 	want := Default()
 	want.Admin = "127.0.0.1:9001"
 	want.Listen, want.Models, want.ONNXRuntime = "0.0.0.0:9000", []string{"a", "b"}, "/lib/libonnxruntime.so"
+	want.Weights = "w"
 	want.Uploads = "s3://uploads"
-	want.Inference = Inference{Sessions: 2, Threads: 3, Precision: "full", Devices: []int{0, 2}, GPUMemory: 4 * GiB, Wait: 2 * time.Second, Burst: time.Minute}
+	want.Inference = Inference{Sessions: 2, Threads: 3, Precision: "full", Quality: "fast", Devices: []int{0, 2}, GPUMemory: 4 * GiB, Wait: 2 * time.Second, Burst: time.Minute}
 	want.Decoder = Decoder{Children: 4, Timeout: 5 * time.Second, Memory: 2 * GiB, Confinement: "required"}
 	want.Limits.Pixels, want.Limits.Duration, want.Limits.Frames = 1_000_000, 10*time.Minute, 8
 	want.Upload = Upload{Size: MiB, Form: 64 * KiB, IdleTimeout: 10 * time.Second, Parallel: 9, ParallelPerAccount: 2, Spool: GiB}

@@ -19,7 +19,7 @@ import (
 // configuration file.
 func (c Config) Validate() error {
 	for _, check := range []func() error{
-		c.validateService, c.validateDecoder, c.validateUpload, c.validateJobs, c.validateTimes, c.validateProxies, c.Limits.Validate,
+		c.validateService, c.validateInference, c.validateDecoder, c.validateUpload, c.validateJobs, c.validateTimes, c.validateProxies, c.Limits.Validate,
 	} {
 		if err := check(); err != nil {
 			return err
@@ -60,9 +60,6 @@ func (c Config) validateService() error {
 	if err := oneOf("provider", c.Provider, "auto", "cpu", "cuda", "tensorrt"); err != nil {
 		return err
 	}
-	if err := oneOf("inference.precision", c.Inference.Precision, "auto", "full", "int8", "fp16", "tf32"); err != nil {
-		return err
-	}
 	if err := oneOf("log.level", c.Log.Level, "debug", "info", "warn", "error"); err != nil {
 		return err
 	}
@@ -71,6 +68,16 @@ func (c Config) validateService() error {
 	}
 	if !(c.Prior > 0 && c.Prior < 1) {
 		return fmt.Errorf("prior is %g, it must lie between 0 and 1: the share of fakes among what is judged", c.Prior)
+	}
+	return between("unauthenticated.requests_per_minute", c.Anonymous.RequestsPerMinute, 1, 1_000_000)
+}
+
+func (c Config) validateInference() error {
+	if err := oneOf("inference.precision", c.Inference.Precision, "auto", "full", "int8", "fp16", "tf32"); err != nil {
+		return err
+	}
+	if err := oneOf("inference.quality", c.Inference.Quality, "auto", "best", "fast"); err != nil {
+		return err
 	}
 	if err := between("inference.sessions", c.Inference.Sessions, 0, 256); err != nil {
 		return err
@@ -86,10 +93,7 @@ func (c Config) validateService() error {
 			return fmt.Errorf("inference.devices names the GPU %d twice", id)
 		}
 	}
-	if err := between("inference.gpu_memory", c.Inference.GPUMemory, 0, 1024*GiB); err != nil {
-		return err
-	}
-	return between("unauthenticated.requests_per_minute", c.Anonymous.RequestsPerMinute, 1, 1_000_000)
+	return between("inference.gpu_memory", c.Inference.GPUMemory, 0, 1024*GiB)
 }
 
 func (c Config) validateDecoder() error {

@@ -24,6 +24,7 @@ func TestValidateNamesTheField(t *testing.T) {
 		{"models must not contain an empty name", func(c *Config) { c.Models = []string{"a", ""} }},
 		{"provider must be auto, cpu, cuda", func(c *Config) { c.Provider = "tpu" }},
 		{"inference.precision must be auto, full, int8", func(c *Config) { c.Inference.Precision = "half" }},
+		{"inference.quality must be auto, best, fast", func(c *Config) { c.Inference.Quality = "good" }},
 		{"log.level must be debug, info, warn, error", func(c *Config) { c.Log.Level = "loud" }},
 		{"log.format must be json, text", func(c *Config) { c.Log.Format = "" }},
 		{"prior is 0, it must lie between 0 and 1", func(c *Config) { c.Prior = 0 }},
