@@ -12,6 +12,7 @@ BENCH     ?= .
 JOBS      ?= 1000
 COUNT     ?= 6
 RACE      ?=
+FAST      ?=
 MEDIA     ?= ../shared/data
 WEIGHTS   ?= ../shared/weights
 WORK      ?= .cache/train
@@ -36,7 +37,7 @@ test: ## set up and run every test; RACE=-race looks for data races, and takes t
 	@echo '  compiling        5 minutes, once'
 	@echo '  tests of scripts 1 minute'
 	@echo '  tests in Go     11 minutes; each package prints a line when it is done'
-	@scripts/setup --tests
+	@scripts/setup --tests $(if $(FAST),--fast)
 	scripts/test-setup
 	scripts/test-gpu-check
 	cd scripts && python3 -m unittest discover -s bench -p 'test_*.py' -t .
@@ -84,11 +85,11 @@ benchmark: build ## measure the service on this machine and write docs/benchmark
 benchmark-peers: build ## measure it beside nine other servers and write docs/benchmarks-peers.md: 40 minutes; ARGS=--quick, ARGS="--provider cuda" on a GPU
 	scripts/benchmark-peers $(ARGS)
 
-setup: ## install what building and running need
-	@scripts/setup
+setup: ## install what building and running need; FAST=1 leaves out the weights of models that judge better
+	@scripts/setup $(if $(FAST),--fast)
 
 setup-tools:
-	@scripts/setup --tests --tools
+	@scripts/setup --tests --tools $(if $(FAST),--fast)
 
 train-image: $(WORK)/venv/ready ## train the picture model on MEDIA and MORE, from WEIGHTS: two hours of two cores
 	$(<D)/bin/python scripts/train/image/run.py --data '$(MEDIA)' --more '$(MORE)' --weights '$(WEIGHTS)' --work '$(WORK)' --out models/builtin/image
