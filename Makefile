@@ -19,7 +19,7 @@ WORK      ?= .cache/train
 MORE      ?= $(WORK)/more
 TOOLS     := $(if $(XDG_CACHE_HOME),$(XDG_CACHE_HOME),$(HOME)/.cache)/deepfaked/tools
 
-.PHONY: run build test check lint vet vuln bench memory-check deploy-check image-check benchmark benchmark-peers cluster-check setup setup-tests train-image train-face train-fusion train-facedetect train-speech train-test convert-measure convert-parity clean help
+.PHONY: run build test check lint vet vuln bench memory-check deploy-check image-check benchmark benchmark-peers cluster-check setup setup-tests train-image train-image-clip train-face train-fusion train-fusion-clip train-facedetect train-speech train-test convert-measure convert-parity clean help
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -94,11 +94,17 @@ setup-tools:
 train-image: $(WORK)/venv/ready ## train the picture model on MEDIA and MORE, from WEIGHTS: two hours of two cores
 	$(<D)/bin/python scripts/train/image/run.py --data '$(MEDIA)' --more '$(MORE)' --weights '$(WEIGHTS)' --work '$(WORK)' --out models/builtin/image
 
+train-image-clip: $(WORK)/venv/ready ## train the picture model on CLIP's blocks, which lie in WEIGHTS, on MEDIA and MORE: three hours of two cores
+	$(<D)/bin/python scripts/train/image/run_clip.py --data '$(MEDIA)' --more '$(MORE)' --weights '$(WEIGHTS)' --work '$(WORK)' --out models/builtin/image-clip
+
 train-face: $(WORK)/venv/ready ## train the face model on MEDIA and MORE, from WEIGHTS: half an hour
 	$(<D)/bin/python scripts/train/face/run.py --data '$(MEDIA)' --more '$(MORE)' --weights '$(WEIGHTS)' --work '$(WORK)' --out models/builtin/face
 
 train-fusion: $(WORK)/venv/ready build ## fit the fusion of the picture models, after train-image and train-face in the same WORK
 	$(<D)/bin/python scripts/train/fusion/run.py --work '$(WORK)' --program bin/deepfaked --out models/builtin/fusion.json
+
+train-fusion-clip: $(WORK)/venv/ready build ## the same with the picture model on CLIP's blocks, after train-image-clip
+	$(<D)/bin/python scripts/train/fusion/run.py --work '$(WORK)' --program bin/deepfaked --picture image-clip --out models/builtin/fusion-clip.json --report scripts/train/fusion/RESULTS-CLIP.md
 
 # glibc gives big blocks back to the system and takes them anew each step, which costs a third of the time.
 train-facedetect: $(WORK)/venv/ready ## train the face detector on MEDIA and MORE, from WEIGHTS: half an hour of two cores

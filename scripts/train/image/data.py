@@ -118,6 +118,8 @@ class Recipe:
     views: int = 4  # random views of tiles, for training
     wholes: int = 2  # random views of the picture as a whole
     most: int = 20  # pictures of a repository's generator or source, all of which are scored; more of the same teach little
+    reduced: int = 3  # random views of the picture as small as pictures get shared
+    every: int = 1  # one file of so many has them
     content: Callable | None = None  # as graph, of one that says what a picture shows
 
 

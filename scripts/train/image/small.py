@@ -1,6 +1,7 @@
 """Pictures and films as small as they get shared, and what the untouched network makes of them."""
 
 import io
+from dataclasses import replace
 from pathlib import Path
 
 import cv2
@@ -13,22 +14,24 @@ from vision.canonical import LONGEST, canonical, shrink
 
 SEED = 2_000_000  # these are drawn by a stream of their own
 SIDES = {False: (24, 640), True: (64, 640)}  # pixels, shorter sides of pictures and of films
-VIEWS = {False: 3, True: 1}
+FILM_VIEWS = 1
 QUALITY = (70, 95)  # of JPEG
 
 
 def kept(items, work, recipe=data.SMALL):
     """Of each item, (side, statistics of tiles, statistics of the overview or of none) of some reduced views."""
     graph = Path(work, f"{recipe.name}-statistics.onnx")
-    return store.every(looked_at, items, Path(work, f"{recipe.name}-small"), data.begin, (graph, recipe))
+    return store.every(looked_at, items, Path(work, f"{recipe.name}-small"), data.begin, (graph, replace(recipe, content=None)))
 
 
 def looked_at(item, base):
-    """The views of an item: of those of its drawn sides that are smaller than it."""
+    """The views of an item: of those of its drawn sides that are smaller than it; none where its turn is not."""
+    if store.seed(base) % data.RUN[1].every:
+        return []
     random = np.random.RandomState(SEED + store.seed(base))
     frames = [shrink(pixels, LONGEST)[0] for _, pixels in gather.pictures(item, data.FRAMES) if min(pixels.shape[:2]) >= data.SHORTEST]
     own = min(frames[0].shape[:2])
-    sides = [int(np.exp(random.uniform(*np.log(SIDES[item.clip])))) for _ in range(VIEWS[item.clip])]
+    sides = [int(np.exp(random.uniform(*np.log(SIDES[item.clip])))) for _ in range(FILM_VIEWS if item.clip else data.RUN[1].reduced)]
     return [view(frames, item.clip, side, random) for side in sides if side < own]
 
 

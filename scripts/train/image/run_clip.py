@@ -1,0 +1,88 @@
+"""Trains, measures and exports deepfaked-image-clip."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+import needs
+
+with needs.packages():
+    import data
+    import numpy as np
+    import small
+    from vision import card, clip, export, external, folds, heads, judge, pipeline
+
+NAME = "image-clip"
+TAPS = (5, 7, 8)  # blocks of the transformer
+NARROW = ()  # what is published in 8 bits is there already
+
+
+def plain(weights):
+    """The untouched blocks, with their weights as they are served."""
+    return export.rounded(Statistics(clip.weights(external.CLIP.file(weights))).eval(), NARROW)
+
+
+class Statistics(clip.Clip):
+    """What is said of the outputs of TAPS."""
+
+    def __init__(self, tensors):
+        super().__init__(tensors, TAPS)
+
+
+def graph(weights, path, rows):
+    """Writes the graph of what plain() makes of a row, in 8 bits; the rows that decide the scales are kept beside it."""
+    np.save(shown_file(path.parent), rows)
+    export.export(plain(weights), path, data.SHAPE)
+    external.CLIP.reduce(path, rows)
+
+
+def content(weights, path, rows):
+    """Writes the graph of the final class token of a row, in 8 bits."""
+    export.export(clip.Clip(clip.weights(external.CLIP.file(weights)), (), content=True).eval(), path, data.SHAPE)
+    external.Encoder(external.CLIP.file, "blocks", {}).reduce(path, rows)
+
+
+def shown_file(work):
+    """Where the rows are kept that decided the scales."""
+    return Path(work, f"{NAME}-rows.npy")
+
+
+RECIPE = data.Recipe(NAME, graph, tiles=1, views=1, wholes=2, reduced=1, every=4, content=content)
+STUDY = pipeline.Study(
+    name="deepfaked-image-clip",
+    version="0.1.0",
+    task="image-synthesis",
+    description="DESCRIPTION",
+    recipe="scripts/train/image",
+    data=data,
+    preprocessing={"tiles": RECIPE.tiles, "overview": True},
+    training={"heads": 2, "hidden": 64, "steps": 600, "batch": 256, "rate": 1e-3, "decay": 0.1, "dropout": (0.3, 0.5), "overviews": 0.5, "small": 0.1, "media": {"picture": 0.7, "film": 0.3}},
+    narrow=NARROW,
+    seed=0,
+    groups=folds.repositories,
+    train=heads.train,
+    judged=heads.judged,
+    model=judge.Judge,
+    apart="any generator of its family, nor the named collection that a genuine picture is of; what a name only says the kind of, and genuine films, are kept apart by repository",
+    parts=data.parts,
+    small=data.score_views,
+    sides=small.sides_of,
+    encoder=external.CLIP,
+    shown=lambda work: np.load(shown_file(work)),
+    started=clip.SOURCE,
+)
+
+
+def main():
+    """Gathers, trains, measures, exports."""
+    options = card.arguments(__doc__)
+    card.one_thread()
+    pictures = data.load(options.data, options.work, options.more, options.weights, RECIPE)
+    for rows, views in zip(pictures[1], small.kept(pictures[0], options.work, RECIPE), strict=True):
+        rows["views"], rows["small"] = views, [row for _, *both in views for some in both for row in some]
+    pipeline.run(STUDY, options, plain(options.weights), pictures)
+
+
+if __name__ == "__main__":
+    main()
