@@ -154,6 +154,7 @@ func (d *Detector) conclude(req Request, media *preprocess.Media, findings []fin
 	told := whole.decide(e.logOdds, e.told, e.thresholds[req.Sensitivity])
 	report.LogOdds, report.ProbabilityFake = e.logOdds, whole.probability(e.told)
 	report.Threshold, report.SupposedShare = told.threshold, told.share
+	report.Assessment = assess(told.verdict, whole.bound(e.told))
 	return Result{
 		Verdict: told.verdict, Confidence: told.confidence, Kind: media.Kind, Report: report, Decisions: decisions(whole, e),
 	}, nil

@@ -72,6 +72,7 @@ type Result struct {
 // those at Prior, and go no further than the models' validation supports. It is
 // stored and served as JSON; it holds no file name and no media.
 type Report struct {
+	Assessment      Assessment       `json:"assessment"` // of the verdict
 	ProbabilityFake float64          `json:"probability_fake"`
 	LogOdds         float64          `json:"log_odds"` // of fake at equal priors, without limits: for ranking, not for belief
 	Threshold       float64          `json:"threshold"`

@@ -78,15 +78,23 @@ func (c *detectCommand) judgeAll(ctx context.Context, j *jury, to streams) (resu
 
 func printTable(w io.Writer, results []judged) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintln(table, "FILE\tVERDICT\tCONFIDENCE\tTYPE\tREMARK")
+	_, _ = fmt.Fprintln(table, "FILE\tVERDICT\tCONFIDENCE\tTYPE\tASSESSMENT\tREMARK")
 	for _, r := range results {
 		if r.Error != "" {
-			_, _ = fmt.Fprintf(table, "%s\t-\t-\t-\t%s\n", filename.Shown(r.File), r.Message)
+			_, _ = fmt.Fprintf(table, "%s\t-\t-\t-\t-\t%s\n", filename.Shown(r.File), r.Message)
 			continue
 		}
-		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", filename.Shown(r.File), r.Verdict, uncertain(*r.Confidence), r.Kind, r.remark())
+		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", filename.Shown(r.File), r.Verdict, uncertain(*r.Confidence), r.Kind, r.assessment(), r.remark())
 	}
 	return table.Flush()
+}
+
+// assessment is that of the report, a dash where there is none.
+func (r judged) assessment() string {
+	if r.Report == nil || r.Report.Assessment == "" {
+		return "-"
+	}
+	return string(r.Report.Assessment)
 }
 
 // remark says what of the file was not judged.

@@ -39,14 +39,14 @@ func TestDetectTable(t *testing.T) { //nolint:paralleltest // one ONNX Runtime i
 	rows := strings.Split(strings.TrimSpace(s.out), "\n")
 	require.Len(t, rows, 6, s.out)
 	for i, words := range [][]string{
-		{"FILE", "VERDICT", "CONFIDENCE", "TYPE", "REMARK"},
+		{"FILE", "VERDICT", "CONFIDENCE", "TYPE", "ASSESSMENT", "REMARK"},
 		{good, "image"}, {text, "not of a known"}, {sound, "audio"}, {missing, "no such file"}, {"a folder: name the files in it"},
 	} {
 		for _, w := range words {
 			assert.Contains(t, rows[i], w)
 		}
 	}
-	assert.Regexp(t, `(real|fake) +[01]\.\d{3} +image`, rows[1])
+	assert.Regexp(t, `(real|fake) +[01]\.\d{3} +image +(likely_fake|unclear|no_sign_of_fake)`, rows[1])
 }
 
 // TestTheTableIsNeverCertain: with --prior 0.0001 the table showed a confidence of 1.000,
@@ -70,10 +70,10 @@ func TestTheTableSaysWhatWasLeftOut(t *testing.T) {
 	t.Parallel()
 	p := .5
 	note := func(n preprocess.Note) inference.Note { return inference.Note{Code: n, Message: n.Message()} }
-	report := &inference.Report{Notes: []inference.Note{note(preprocess.SoundTooShort), note(preprocess.Incomplete)}}
+	report := &inference.Report{Assessment: inference.NoSignOfFake, Notes: []inference.Note{note(preprocess.SoundTooShort), note(preprocess.Incomplete)}}
 	var out bytes.Buffer
 	require.NoError(t, printTable(&out, []judged{{File: "x", Verdict: "real", Confidence: &p, Kind: "video", Report: report}}))
-	assert.Contains(t, out.String(), "video  "+preprocess.SoundTooShort.Message()+" "+preprocess.Incomplete.Message()+"\n")
+	assert.Contains(t, out.String(), "video  no_sign_of_fake  "+preprocess.SoundTooShort.Message()+" "+preprocess.Incomplete.Message()+"\n")
 }
 
 // TestDetectJSON: a line for each file; 0 when all were judged.

@@ -1,0 +1,24 @@
+package inference
+
+// Assessment is what a verdict is worth, in a word. None says that a file is authentic: that is
+// nothing that looking for signs of fakes could tell.
+type Assessment string
+
+// The assessments.
+const (
+	LikelyFake    Assessment = "likely_fake"     // the verdict is fake
+	Unclear       Assessment = "unclear"         // real, with P(fake) of one half or more at equal priors
+	NoSignOfFake  Assessment = "no_sign_of_fake" // real, and none of these
+	NotApplicable Assessment = "not_applicable"  // nothing of the file can be judged
+)
+
+// assess says what a verdict is worth whose log-odds at equal priors may be told so far.
+func assess(v Verdict, told float64) Assessment {
+	switch {
+	case v == Fake:
+		return LikelyFake
+	case told >= 0:
+		return Unclear
+	}
+	return NoSignOfFake
+}
