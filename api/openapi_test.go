@@ -46,7 +46,7 @@ func TestOpenAPI(t *testing.T) {
 	for name, value := range map[string]any{
 		"SyncResult": syncResult{}, "Acceptance": acceptance{}, "ProcessingResult": processingResult{},
 		"CompleteResult": completeResult{}, "FailedResult": failedResult{}, "Usage": usageObject{}, "Error": errorBody{},
-		"Report": inference.Report{}, "Note": inference.Note{}, "Finding": inference.Finding{}, "Piece": inference.Piece{},
+		"Report": inference.Report{}, "Note": inference.Note{}, "Reason": inference.Reason{}, "Finding": inference.Finding{}, "Piece": inference.Piece{},
 		"ModelUsed": inference.ModelUsed{}, "FusionUsed": inference.FusionUsed{},
 	} {
 		var properties, fields, required []string

@@ -1,5 +1,7 @@
 package inference
 
+import "slices"
+
 // Assessment is what a verdict is worth, in a word. None says that a file is authentic: that is
 // nothing that looking for signs of fakes could tell.
 type Assessment string
@@ -7,17 +9,17 @@ type Assessment string
 // The assessments.
 const (
 	LikelyFake    Assessment = "likely_fake"     // the verdict is fake
-	Unclear       Assessment = "unclear"         // real, with P(fake) of one half or more at equal priors
+	Unclear       Assessment = "unclear"         // real, with P(fake) of one half or more at equal priors, or with thin evidence
 	NoSignOfFake  Assessment = "no_sign_of_fake" // real, and none of these
 	NotApplicable Assessment = "not_applicable"  // nothing of the file can be judged
 )
 
 // assess says what a verdict is worth whose log-odds at equal priors may be told so far.
-func assess(v Verdict, told float64) Assessment {
+func assess(v Verdict, told float64, why []Reason) Assessment {
 	switch {
 	case v == Fake:
 		return LikelyFake
-	case told >= 0:
+	case told >= 0, slices.ContainsFunc(why, func(r Reason) bool { return r.Code.thin() }):
 		return Unclear
 	}
 	return NoSignOfFake

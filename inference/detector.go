@@ -137,9 +137,11 @@ func (d *Detector) conclude(req Request, media *preprocess.Media, findings []fin
 	if len(findings) == 0 {
 		return Result{}, nothingToJudge(media)
 	}
+	left := leftOut(media)
 	report := Report{
+		Reasons:     reasons(media, findings, left),
 		Sensitivity: req.Sensitivity, Prior: d.opts.Prior, Format: media.Format, Width: media.Width, Height: media.Height,
-		DurationSeconds: media.Duration.Seconds(), Notes: notes(leftOut(media)), Provider: d.parts.Provider, Timings: took,
+		DurationSeconds: media.Duration.Seconds(), Notes: notes(left), Provider: d.parts.Provider, Timings: took,
 	}
 	for _, f := range findings {
 		report.Findings = append(report.Findings, f.report())
@@ -154,7 +156,7 @@ func (d *Detector) conclude(req Request, media *preprocess.Media, findings []fin
 	told := whole.decide(e.logOdds, e.told, e.thresholds[req.Sensitivity])
 	report.LogOdds, report.ProbabilityFake = e.logOdds, whole.probability(e.told)
 	report.Threshold, report.SupposedShare = told.threshold, told.share
-	report.Assessment = assess(told.verdict, whole.bound(e.told))
+	report.Assessment = assess(told.verdict, whole.bound(e.told), report.Reasons)
 	return Result{
 		Verdict: told.verdict, Confidence: told.confidence, Kind: media.Kind, Report: report, Decisions: decisions(whole, e),
 	}, nil

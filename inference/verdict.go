@@ -73,6 +73,7 @@ type Result struct {
 // stored and served as JSON; it holds no file name and no media.
 type Report struct {
 	Assessment      Assessment       `json:"assessment"` // of the verdict
+	Reasons         []Reason         `json:"reasons"`    // what bears on it; may be empty
 	ProbabilityFake float64          `json:"probability_fake"`
 	LogOdds         float64          `json:"log_odds"` // of fake at equal priors, without limits: for ranking, not for belief
 	Threshold       float64          `json:"threshold"`

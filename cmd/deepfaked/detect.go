@@ -97,12 +97,17 @@ func (r judged) assessment() string {
 	return string(r.Report.Assessment)
 }
 
-// remark says what of the file was not judged.
+// remark says what bears on the verdict, and what of the file was not judged.
 func (r judged) remark() string {
 	if r.Report == nil {
 		return ""
 	}
-	sentences := make([]string, 0, len(r.Report.Notes))
+	sentences := make([]string, 0, len(r.Report.Reasons)+len(r.Report.Notes))
+	for _, why := range r.Report.Reasons {
+		if why.Code != inference.PartlyUnseen { // the notes say of what
+			sentences = append(sentences, why.Text)
+		}
+	}
 	for _, n := range r.Report.Notes {
 		sentences = append(sentences, n.Message)
 	}

@@ -66,14 +66,17 @@ func TestTheTableIsNeverCertain(t *testing.T) {
 
 // TestTheTableSaysWhatWasLeftOut: of a film whose sound could not be judged it told the
 // verdict as if all of the film had been.
+//
+// It says what bears on the verdict, too, and that parts were left out by naming them.
 func TestTheTableSaysWhatWasLeftOut(t *testing.T) {
 	t.Parallel()
 	p := .5
 	note := func(n preprocess.Note) inference.Note { return inference.Note{Code: n, Message: n.Message()} }
-	report := &inference.Report{Assessment: inference.NoSignOfFake, Notes: []inference.Note{note(preprocess.SoundTooShort), note(preprocess.Incomplete)}}
+	reason := func(c inference.ReasonCode) inference.Reason { return inference.Reason{Code: c, Text: c.Text()} }
+	report := &inference.Report{Assessment: inference.NoSignOfFake, Reasons: []inference.Reason{reason(inference.NoFace), reason(inference.PartlyUnseen)}, Notes: []inference.Note{note(preprocess.SoundTooShort), note(preprocess.Incomplete)}}
 	var out bytes.Buffer
 	require.NoError(t, printTable(&out, []judged{{File: "x", Verdict: "real", Confidence: &p, Kind: "video", Report: report}}))
-	assert.Contains(t, out.String(), "video  no_sign_of_fake  "+preprocess.SoundTooShort.Message()+" "+preprocess.Incomplete.Message()+"\n")
+	assert.Contains(t, out.String(), "video  no_sign_of_fake  "+inference.NoFace.Text()+" "+preprocess.SoundTooShort.Message()+" "+preprocess.Incomplete.Message()+"\n")
 }
 
 // TestDetectJSON: a line for each file; 0 when all were judged.

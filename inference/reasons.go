@@ -1,0 +1,76 @@
+package inference
+
+import (
+	"slices"
+	"time"
+
+	"deepfaked/models"
+	"deepfaked/preprocess"
+)
+
+// ReasonCode names something that bears on what a verdict is worth.
+type ReasonCode string
+
+// The reasons.
+const (
+	TooSmall     ReasonCode = "too_small"
+	TooShort     ReasonCode = "too_short"
+	NoFace       ReasonCode = "no_face"
+	PartlyUnseen ReasonCode = "partly_unseen"
+)
+
+// Reason is one of them.
+type Reason struct {
+	Code ReasonCode `json:"code"`
+	Text string     `json:"text"` // a sentence
+}
+
+// Evidence below these is thin. Of fakes whose shorter side has 24 to 64 pixels less than 15 % are found
+// (scripts/train/image/RESULTS.md), and of genuine speech of up to half a second up to half is called fake.
+const (
+	smallestSide  = 64 // pixels
+	shortestSound = time.Second
+)
+
+// Text is the reason as a sentence for people. It is empty for what is no reason.
+func (c ReasonCode) Text() string {
+	switch c {
+	case TooSmall:
+		return "The picture is smaller than 64 pixels on its shorter side, where few fakes can be told."
+	case TooShort:
+		return "The sound is shorter than one second, where little can be told."
+	case NoFace:
+		return "No face was found that is large enough to be judged."
+	case PartlyUnseen:
+		return "Part of the file was not judged: the notes of the report say which."
+	}
+	return ""
+}
+
+// thin says whether evidence is too little for there to be no sign of a fake.
+func (c ReasonCode) thin() bool { return c == TooSmall || c == TooShort }
+
+// reasons are what bears on a verdict that rests on the findings.
+func reasons(media *preprocess.Media, findings []finding, notes []preprocess.Note) []Reason {
+	pictures, heard := media.Kind != preprocess.Audio, judged(findings, models.SpeechSynthesis)
+	out := make([]Reason, 0, 1)
+	for _, r := range []struct {
+		code  ReasonCode
+		holds bool
+	}{
+		{TooSmall, pictures && min(media.Width, media.Height) < smallestSide},
+		{TooShort, heard && media.Duration > 0 && media.Duration < shortestSound},
+		{NoFace, pictures && !judged(findings, models.FaceManipulation)},
+		{PartlyUnseen, len(notes) > 0},
+	} {
+		if r.holds {
+			out = append(out, Reason{Code: r.code, Text: r.code.Text()})
+		}
+	}
+	return out
+}
+
+// judged says whether a task had something to judge.
+func judged(findings []finding, t models.Task) bool {
+	return slices.ContainsFunc(findings, func(f finding) bool { return f.task == t })
+}
