@@ -1,6 +1,10 @@
 package inference
 
-import "slices"
+import (
+	"slices"
+
+	"deepfaked/preprocess"
+)
 
 // Assessment is what a verdict is worth, in a word. None says that a file is authentic: that is
 // nothing that looking for signs of fakes could tell.
@@ -23,4 +27,16 @@ func assess(v Verdict, told float64, why []Reason) Assessment {
 		return Unclear
 	}
 	return NoSignOfFake
+}
+
+// notApplicable is the result of a file that holds nothing to judge. No evidence leaves P(fake) at the prior,
+// and no line is drawn: none of them is reached, and the verdict is real with a confidence that says nothing.
+func notApplicable(kind preprocess.Kind, r Report) Result {
+	const unreached, undecided = 1, .5
+	r.Assessment, r.ProbabilityFake, r.Threshold, r.SupposedShare = NotApplicable, r.Prior, unreached, undecided
+	out := Result{Verdict: Real, Confidence: undecided, Kind: kind, Report: r, Decisions: map[Sensitivity]Decision{}}
+	for _, s := range Sensitivities() {
+		out.Decisions[s] = Decision{Threshold: unreached, Verdict: Real}
+	}
+	return out
 }

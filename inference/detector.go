@@ -105,7 +105,7 @@ func (d *Detector) Detect(ctx context.Context, req Request) (result Result, err 
 		return Result{}, d.fault(ctx, req, err)
 	}
 	clock.lap("judge")
-	return d.conclude(req, media, findings, clock.took)
+	return d.conclude(req, media, findings, clock.took), nil
 }
 
 func (d *Detector) decode(ctx context.Context, req Request, sound *hearing) (*preprocess.Media, error) {
@@ -133,15 +133,30 @@ func (d *Detector) inspect(req Request) error {
 }
 
 // conclude fuses the findings of all tasks and draws the line.
-func (d *Detector) conclude(req Request, media *preprocess.Media, findings []finding, took map[string]int64) (Result, error) {
+func (d *Detector) conclude(req Request, media *preprocess.Media, findings []finding, took map[string]int64) Result {
+	report := d.describe(req, media, findings, took)
 	if len(findings) == 0 {
-		return Result{}, nothingToJudge(media)
+		return notApplicable(media.Kind, report)
 	}
+	e := fuse(d.weigh(media.Kind, findings))
+	whole := claim{low: e.low, high: e.high, prior: logit(d.opts.Prior)}
+	told := whole.decide(e.logOdds, e.told, e.thresholds[req.Sensitivity])
+	report.LogOdds, report.ProbabilityFake = e.logOdds, whole.probability(e.told)
+	report.Threshold, report.SupposedShare = told.threshold, told.share
+	report.Assessment = assess(told.verdict, whole.bound(e.told), report.Reasons)
+	return Result{
+		Verdict: told.verdict, Confidence: told.confidence, Kind: media.Kind, Report: report, Decisions: decisions(whole, e),
+	}
+}
+
+// describe is the report but for what the findings come to.
+func (d *Detector) describe(req Request, media *preprocess.Media, findings []finding, took map[string]int64) Report {
 	left := leftOut(media)
 	report := Report{
 		Reasons:     reasons(media, findings, left),
 		Sensitivity: req.Sensitivity, Prior: d.opts.Prior, Format: media.Format, Width: media.Width, Height: media.Height,
 		DurationSeconds: media.Duration.Seconds(), Notes: notes(left), Provider: d.parts.Provider, Timings: took,
+		Findings: []Finding{}, Models: []ModelUsed{},
 	}
 	for _, f := range findings {
 		report.Findings = append(report.Findings, f.report())
@@ -151,15 +166,7 @@ func (d *Detector) conclude(req Request, media *preprocess.Media, findings []fin
 		report.Models = append(report.Models, d.found())
 	}
 	report.Fusion = d.fused(media.Kind, findings, req.Sensitivity)
-	e := fuse(d.weigh(media.Kind, findings))
-	whole := claim{low: e.low, high: e.high, prior: logit(d.opts.Prior)}
-	told := whole.decide(e.logOdds, e.told, e.thresholds[req.Sensitivity])
-	report.LogOdds, report.ProbabilityFake = e.logOdds, whole.probability(e.told)
-	report.Threshold, report.SupposedShare = told.threshold, told.share
-	report.Assessment = assess(told.verdict, whole.bound(e.told), report.Reasons)
-	return Result{
-		Verdict: told.verdict, Confidence: told.confidence, Kind: media.Kind, Report: report, Decisions: decisions(whole, e),
-	}, nil
+	return report
 }
 
 func notes(list []preprocess.Note) []Note {

@@ -187,6 +187,9 @@ func (d *Detector) pieces(ctx context.Context, req Request, media *preprocess.Me
 	case models.FaceMotion:
 		return d.motions(ctx, req, media)
 	default:
+		if empty(media) {
+			return nil, nil
+		}
 		for i, f := range media.Frames {
 			out = append(out, piece{frame: i, seconds: f.At.Seconds()})
 		}

@@ -13,6 +13,8 @@ type ReasonCode string
 
 // The reasons.
 const (
+	Silent       ReasonCode = "silent"
+	Blank        ReasonCode = "blank"
 	TooSmall     ReasonCode = "too_small"
 	TooShort     ReasonCode = "too_short"
 	NoFace       ReasonCode = "no_face"
@@ -35,6 +37,10 @@ const (
 // Text is the reason as a sentence for people. It is empty for what is no reason.
 func (c ReasonCode) Text() string {
 	switch c {
+	case Silent:
+		return "The sound is silent wherever it would be judged."
+	case Blank:
+		return "The pictures show nothing but one colour."
 	case TooSmall:
 		return "The picture is smaller than 64 pixels on its shorter side, where few fakes can be told."
 	case TooShort:
@@ -58,9 +64,11 @@ func reasons(media *preprocess.Media, findings []finding, notes []preprocess.Not
 		code  ReasonCode
 		holds bool
 	}{
+		{Silent, mute(media)},
+		{Blank, empty(media)},
 		{TooSmall, pictures && min(media.Width, media.Height) < smallestSide},
 		{TooShort, heard && media.Duration > 0 && media.Duration < shortestSound},
-		{NoFace, pictures && !judged(findings, models.FaceManipulation)},
+		{NoFace, pictures && !empty(media) && !judged(findings, models.FaceManipulation)},
 		{PartlyUnseen, len(notes) > 0},
 	} {
 		if r.holds {

@@ -1,7 +1,6 @@
 package inference
 
 import (
-	"fmt"
 	"math"
 	"slices"
 
@@ -37,13 +36,4 @@ func leftOut(media *preprocess.Media) []preprocess.Note {
 		return media.Notes
 	}
 	return append([]preprocess.Note{preprocess.SoundSilent}, media.Notes...)
-}
-
-// nothingToJudge refuses a file for which no task has a piece.
-func nothingToJudge(media *preprocess.Media) error {
-	message := fmt.Sprintf("The %s file holds nothing that can be judged.", media.Format)
-	if mute(media) {
-		message = fmt.Sprintf("The file is recognised as %s but its sound is silent wherever it would be judged.", media.Format)
-	}
-	return &preprocess.Error{Code: preprocess.UnsupportedMediaType, Message: message}
 }

@@ -1,7 +1,6 @@
 package inference
 
 import (
-	"errors"
 	"slices"
 	"testing"
 	"time"
@@ -63,17 +62,6 @@ func TestSilenceHasNoVote(t *testing.T) {
 			}
 		})
 	}
-}
-
-// TestSilenceAloneIsRefused: no score is invented for it, and whoever sent it learns why.
-func TestSilenceAloneIsRefused(t *testing.T) {
-	t.Parallel()
-	d := newTestDetector(t, media(preprocess.Audio, nil, []preprocess.Window{level(0), level(8 * noiseless)}), noFaces)
-	_, err := d.Detect(t.Context(), Request{})
-	var fault *preprocess.Error
-	require.True(t, errors.As(err, &fault), err)
-	assert.Equal(t, preprocess.UnsupportedMediaType, fault.Code)
-	assert.Contains(t, fault.Message, "TEST but its sound is silent")
 }
 
 // codes are those of notes.

@@ -30,6 +30,7 @@ func (s *instance) testContract(t *testing.T) {
 	t.Run("sensitivity", s.testSensitivity)
 	t.Run("every response", s.testEveryResponse)
 	t.Run("models", s.testModels)
+	t.Run("nothing to judge", s.testNothingToJudge)
 	t.Run("notes", s.testNotes)
 }
 
@@ -176,6 +177,26 @@ func (s *instance) testModels(t *testing.T) {
 	fusion, err := models.BuiltinFusion(cards)
 	require.NoError(t, err)
 	assert.Equal(t, fusion, list.Fusion)
+}
+
+// testNothingToJudge: silence was refused with 415, and a picture of one colour was judged. Both are whole and
+// hold nothing to judge: that is an answer, which counts.
+func (s *instance) testNothingToJudge(t *testing.T) {
+	t.Parallel()
+	key := newKey(t, s.data, "nothing", "pro")
+	for want, file := range map[inference.ReasonCode][]byte{
+		inference.Silent: ffmpeg(t, "x.wav", "-f lavfi -i anullsrc=r=16000:d=10"),
+		inference.Blank:  ffmpeg(t, "x.jpg", "-f lavfi -i color=c=teal:s=320x240:d=1 -frames:v 1"),
+	} {
+		a := s.detect(t, key, file).judged(t)
+		assert.Equal(t, "real", a.body["verdict"], want)
+		assert.InDelta(t, .5, a.body["confidence"], 0, want)
+		r := s.report(t, key, a.id())
+		assert.Equal(t, inference.NotApplicable, r.Assessment, want)
+		assert.Equal(t, []inference.Reason{{Code: want, Text: want.Text()}}, r.Reasons)
+		assert.Empty(t, r.Findings, want)
+	}
+	assert.InDelta(t, 2, s.usage(t, key), 0)
 }
 
 // testNotes: of a film whose sound is in a foreign codec, the report said nothing about

@@ -15,6 +15,7 @@ var kinds = [...]preprocess.Kind{preprocess.Image, preprocess.Audio, preprocess.
 // evaluation is what the service made of files whose truth is known.
 type evaluation struct {
 	files, failed int // the failed are among the files; so are folders that can't be read
+	nothing       int // files with nothing to judge, which are in no tally
 	media         map[preprocess.Kind]*tally
 }
 
@@ -38,6 +39,10 @@ func (e *evaluation) add(r judged, fake bool) {
 	e.files++
 	if r.Error != "" {
 		e.failed++
+		return
+	}
+	if r.Report.Assessment == inference.NotApplicable {
+		e.nothing++
 		return
 	}
 	m, ok := e.media[r.Kind]

@@ -37,9 +37,10 @@ func (f figure) format(verb string, factor float64) string {
 
 // evalReport is the JSON of deepfaked eval. Scripts rely on its words.
 type evalReport struct {
-	Files  int                              `json:"files"`
-	Failed int                              `json:"failed"`
-	Media  map[preprocess.Kind]mediumReport `json:"media"`
+	Files         int                              `json:"files"`
+	Failed        int                              `json:"failed"`
+	NotApplicable int                              `json:"not_applicable"`
+	Media         map[preprocess.Kind]mediumReport `json:"media"`
 }
 
 type mediumReport struct {
@@ -60,7 +61,7 @@ type pointReport struct {
 }
 
 func (e *evaluation) report() evalReport {
-	out := evalReport{Files: e.files, Failed: e.failed, Media: map[preprocess.Kind]mediumReport{}}
+	out := evalReport{Files: e.files, Failed: e.failed, NotApplicable: e.nothing, Media: map[preprocess.Kind]mediumReport{}}
 	for kind, m := range e.media {
 		out.Media[kind] = m.report()
 	}
@@ -126,6 +127,9 @@ func (e *evaluation) printPoints(w io.Writer) error {
 // remarks are what people need to know about the tables.
 func (e *evaluation) remarks() []string {
 	out := []string{fmt.Sprintf("%d files, %d failed.", e.files, e.failed)}
+	if e.nothing > 0 {
+		out = append(out, fmt.Sprintf("Files with nothing to judge, which no figure counts: %d.", e.nothing))
+	}
 	for kind, m := range e.inOrder() {
 		for class, n := range map[string]int{"genuine": len(m.ranks.Real), "fake": len(m.ranks.Fake)} {
 			if n == 0 {

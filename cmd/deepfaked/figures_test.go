@@ -38,10 +38,14 @@ func TestReportByHand(t *testing.T) {
 	e.add(outcome("image", .95, .9, .7, .5), true)
 	e.add(outcome("audio", .4, .9, .7, .3), false)
 	e.add(judged{Error: "empty_file"}, true)
+	// Nothing to judge is no right or wrong answer: a score of 0 for each of such files moved every figure.
+	nothing := outcome("image", .5, 1, 1, 1)
+	nothing.Report.Assessment = inference.NotApplicable
+	e.add(nothing, true)
 
 	text, err := json.Marshal(e.report())
 	require.NoError(t, err)
-	assert.JSONEq(t, `{"files": 6, "failed": 1, "media": {
+	assert.JSONEq(t, `{"files": 7, "failed": 1, "not_applicable": 1, "media": {
 		"image": {"real": 2, "fake": 2, "auc": 0.75, "auc_ci95": [0.227, 0.967], "eer": 0.5, "ece": 0.325, "operating_points": {
 			"strict": {"threshold": 0.9, "fpr": 0, "tpr": 0.5, "balanced_accuracy": 0.75},
 			"balanced": {"threshold": 0.7, "fpr": 0, "tpr": 1, "balanced_accuracy": 1},
@@ -56,7 +60,7 @@ func TestReportByHand(t *testing.T) {
 	for _, want := range []string{
 		"MEDIUM GENUINE FAKE AUC 95 % INTERVAL EER ECE", "audio 1 0 - - - -",
 		"image balanced 0.700 0.0 % 100.0 % 100.0 %", "audio sensitive 0.300 100.0 % - -",
-		"6 files, 1 failed.", "audio: no fake file was judged", "image: thresholds differ", "or less may be told of a file than decided",
+		"7 files, 1 failed.", "which no figure counts: 1.", "audio: no fake file was judged", "image: thresholds differ", "or less may be told of a file than decided",
 	} {
 		assert.Contains(t, strings.Join(strings.Fields(out.String()), " "), want)
 	}
