@@ -41,13 +41,14 @@ type Detector struct {
 	judges  map[models.Task][]models.Card
 	stretch int            // frames that the models of motion are shown at a time; 0 without one
 	finder  models.Card    // of faces
+	hearer  models.Card    // of speech
 	fusion  *models.Fusion // nil: none
 	gate    *gate
 }
 
 // NewDetector checks that every task has a model, unless it is optional: no score is
 // invented for a task without one. Those of motion must agree on how many frames they are
-// shown. Of several models that find faces the last is used.
+// shown. Of several models that find faces, or speech, the last is used.
 func NewDetector(parts Parts, opts DetectorOptions) (*Detector, error) {
 	if err := opts.Validate(); err != nil {
 		return nil, err
@@ -65,7 +66,7 @@ func NewDetector(parts Parts, opts DetectorOptions) (*Detector, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Detector{parts: parts, opts: opts, judges: judges, stretch: stretch, finder: *models.Finder(parts.Cards), fusion: usableFusion(parts.Fusion, parts.Cards), gate: newGate(opts)}, nil
+	return &Detector{parts: parts, opts: opts, judges: judges, stretch: stretch, finder: *models.Finder(parts.Cards), hearer: *models.Hearer(parts.Cards), fusion: usableFusion(parts.Fusion, parts.Cards), gate: newGate(opts)}, nil
 }
 
 // Detect judges one file. Its errors are *preprocess.Error when the file is at
@@ -162,8 +163,11 @@ func (d *Detector) describe(req Request, media *preprocess.Media, findings []fin
 		report.Findings = append(report.Findings, f.report())
 		report.Models = append(report.Models, used(d.judges[f.task], media.Kind, req.Sensitivity)...)
 	}
+	if len(media.Windows) > 0 && !mute(media) {
+		report.Models = append(report.Models, foundBy(d.hearer, d.hearer.Activity.Threshold))
+	}
 	if slices.ContainsFunc(findings, finding.ofFaces) {
-		report.Models = append(report.Models, d.found())
+		report.Models = append(report.Models, foundBy(d.finder, d.finder.Detection.Threshold))
 	}
 	report.Fusion = d.fused(media.Kind, findings, req.Sensitivity)
 	return report
@@ -189,10 +193,9 @@ func used(cards []models.Card, kind preprocess.Kind, s Sensitivity) []ModelUsed 
 	return out
 }
 
-// found is what the report says of the model that found the faces.
-func (d *Detector) found() ModelUsed {
-	c := d.finder
-	return ModelUsed{Name: c.Name, Version: c.Version, SHA256: c.SHA256, Threshold: c.Detection.Threshold}
+// foundBy is what the report says of a model that found what was judged.
+func foundBy(c models.Card, threshold float64) ModelUsed {
+	return ModelUsed{Name: c.Name, Version: c.Version, SHA256: c.SHA256, Threshold: threshold}
 }
 
 // stopwatch collects the microseconds of each stage.

@@ -72,6 +72,23 @@ type finder struct {
 
 func (f finder) Run(n int) ([]float32, error) { return slices.Repeat(f.boxes, n), nil }
 
+// hearer is a model that hears speech in four steps of a window, unless that is a tone: in one of them.
+type hearer meanRunner
+
+func (h hearer) Sizes() []int         { return meanRunner(h).Sizes() }
+func (h hearer) Row(i int) models.Row { return h[i] }
+
+func (h hearer) Run(n int) (out []float32, err error) {
+	for _, r := range h[:n] {
+		says := []float32{1, 1, 1, 1}
+		if r.F32[0] == r.F32[1] {
+			says = []float32{-1, -1, 1, -1}
+		}
+		out = append(out, says...)
+	}
+	return out, nil
+}
+
 // card is a model that needs no calibration; its thresholds are .9, .7 and .3.
 func card(task models.Task) models.Card {
 	c := models.Card{
@@ -88,6 +105,10 @@ func card(task models.Task) models.Card {
 	c.Calibration.Limits = &models.Pair{-100, 100}
 	if task == models.FaceDetection {
 		c.Detection = &models.Detection{Threshold: .5, Overlap: .4}
+	}
+	if task == models.VoiceActivity {
+		c.Input = models.Tensor{Type: "float32", Shape: []int64{-1, 16}}
+		c.Activity = &models.Activity{Threshold: .5, Steps: 2}
 	}
 	if task == models.FaceMotion {
 		c.Input.Shape, c.Preprocessing.Frames = []int64{-1, 3, 8, 8, 3}, 3
@@ -122,6 +143,7 @@ func detectorOf(t *testing.T, media *preprocess.Media, tasks []models.Task, find
 		}
 		e[c.Name], cards = rows, append(cards, c)
 	}
+	e[string(models.VoiceActivity)] = hearer(e[string(models.VoiceActivity)].(meanRunner))
 	e[string(models.FaceDetection)] = find(e[string(models.FaceDetection)].(meanRunner))
 	s, err := NewScheduler(DefaultSchedulerOptions(), []Executor{e})
 	if err != nil {
@@ -168,9 +190,17 @@ func voice(v float32) preprocess.Window {
 	return w
 }
 
+// tone is a window that is not silent, of which no model hears that anybody speaks.
+func tone(v float32) preprocess.Window {
+	w := voice(v)
+	w.Samples[1] = w.Samples[0]
+	return w
+}
+
 func media(kind preprocess.Kind, frames []preprocess.Frame, windows []preprocess.Window) *preprocess.Media {
 	m := preprocess.NewMedia(nil)
 	m.Kind, m.Format, m.Frames, m.Windows = kind, "TEST", frames, windows
+	m.Duration = time.Duration(len(windows)) * 4 * time.Second
 	if len(frames) > 0 {
 		m.Width, m.Height = frames[0].Width, frames[0].Height
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"time"
 
 	"deepfaked/models"
 	"deepfaked/preprocess"
@@ -20,11 +21,13 @@ type hearing struct {
 
 // heard is what there is to say of a window.
 type heard struct {
-	outputs map[string]float64 // of each speech model, by name
+	speech  float64            // share of it in which somebody speaks
+	spoken  bool               // whether that is enough to be judged
+	outputs map[string]float64 // of each speech model, by name; nil where it is not spoken
 	err     error
 }
 
-// listen is a preprocess.Listener. What is silent is no piece, and no model is shown it.
+// listen is a preprocess.Listener. What is silent or holds no speech is no piece, and no speech model is shown it.
 func (h *hearing) listen(ctx context.Context, from int, told []preprocess.Window) {
 	var at []int
 	var windows []preprocess.Window
@@ -37,20 +40,11 @@ func (h *hearing) listen(ctx context.Context, from int, told []preprocess.Window
 		return
 	}
 	all := make([]heard, len(windows))
-	for i := range all {
-		all[i].outputs = map[string]float64{}
-	}
 	err := guarded(func() error {
-		for _, c := range h.detector.judges[models.SpeechSynthesis] {
-			logits, err := h.run(ctx, c, windows)
-			if err != nil {
-				return err
-			}
-			for i, z := range logits {
-				all[i].outputs[c.Name] = float64(z)
-			}
+		if err := h.find(ctx, windows, all); err != nil {
+			return err
 		}
-		return nil
+		return h.judge(ctx, windows, all)
 	})
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -58,6 +52,51 @@ func (h *hearing) listen(ctx context.Context, from int, told []preprocess.Window
 		w.err = err
 		h.heard[at[i]] = w
 	}
+}
+
+// find has the model that finds speech listen to windows.
+func (h *hearing) find(ctx context.Context, windows []preprocess.Window, all []heard) error {
+	c := h.detector.hearer
+	logits, err := h.run(ctx, c, windows)
+	if err != nil {
+		return err
+	}
+	line, steps := float32(logit(c.Activity.Threshold)), len(logits)/len(windows)
+	for i := range all {
+		n := 0
+		for _, z := range logits[i*steps : (i+1)*steps] {
+			if z >= line {
+				n++
+			}
+		}
+		all[i].speech, all[i].spoken = float64(n)/float64(steps), n >= c.Activity.Steps
+	}
+	return nil
+}
+
+// judge has the speech models judge the windows that are spoken.
+func (h *hearing) judge(ctx context.Context, windows []preprocess.Window, all []heard) error {
+	var at []int
+	var spoken []preprocess.Window
+	for i, w := range windows {
+		if all[i].spoken {
+			at, spoken = append(at, i), append(spoken, w)
+			all[i].outputs = map[string]float64{}
+		}
+	}
+	if len(spoken) == 0 {
+		return nil
+	}
+	for _, c := range h.detector.judges[models.SpeechSynthesis] {
+		logits, err := h.run(ctx, c, spoken)
+		if err != nil {
+			return err
+		}
+		for i, z := range logits {
+			all[at[i]].outputs[c.Name] = float64(z)
+		}
+	}
+	return nil
 }
 
 // run has a model judge windows, a row each.
@@ -68,22 +107,39 @@ func (h *hearing) run(ctx context.Context, c models.Card, windows []preprocess.W
 	})
 }
 
-// outputs are those of a speech model of pieces whose windows have all been heard.
-func (h *hearing) outputs(c models.Card, pieces []piece) ([]float64, error) {
+// pieces are the windows that are spoken, and for how long there is speech in the file, as far as they tell. All
+// windows that are not silent have to have been heard.
+func (h *hearing) pieces(media *preprocess.Media) (out []piece, speech time.Duration, err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	share := 0.0
+	for i, window := range media.Windows {
+		if silent(window) {
+			continue
+		}
+		w, ok := h.heard[i]
+		switch {
+		case !ok:
+			return nil, 0, fmt.Errorf("window %d has not been judged", i)
+		case w.err != nil:
+			return nil, 0, w.err
+		case w.spoken:
+			out = append(out, piece{frame: i, seconds: window.At.Seconds()})
+		}
+		share += w.speech / float64(len(media.Windows))
+	}
+	return out, time.Duration(share * float64(media.Duration)), nil
+}
+
+// outputs are those of a speech model of pieces.
+func (h *hearing) outputs(c models.Card, pieces []piece) []float64 {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	out := make([]float64, len(pieces))
 	for i, p := range pieces {
-		w, ok := h.heard[p.frame]
-		switch {
-		case !ok:
-			return nil, fmt.Errorf("window %d has not been judged", p.frame)
-		case w.err != nil:
-			return nil, w.err
-		}
-		out[i] = w.outputs[c.Name]
+		out[i] = h.heard[p.frame].outputs[c.Name]
 	}
-	return out, nil
+	return out
 }
 
 // repeat fills dst with src over and over.

@@ -6,6 +6,7 @@ import (
 	"image"
 	"math"
 	"slices"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -32,6 +33,7 @@ type finding struct {
 	told      float64 // as much of them as validation supports
 	threshold float64 // log-odds
 	claim     claim
+	speech    time.Duration // of sound
 }
 
 // ofFaces says whether its pieces are faces, which a model of another task has found.
@@ -63,7 +65,7 @@ func scaled(v, to, from int) int { return int(math.Round(float64(v) * float64(to
 
 // judging are the tasks that the loaded models judge.
 func (d *Detector) judging() []models.Task {
-	return slices.DeleteFunc(models.Tasks(), func(t models.Task) bool { return t == models.FaceDetection || len(d.judges[t]) == 0 })
+	return slices.DeleteFunc(models.Tasks(), func(t models.Task) bool { return !t.Judges() || len(d.judges[t]) == 0 })
 }
 
 // judge runs every task that has something to judge, side by side.
@@ -89,16 +91,21 @@ func (d *Detector) judge(ctx context.Context, req Request, media *preprocess.Med
 // them: over the faces of a frame or stretch, then over time, then over the models of
 // the task.
 func (d *Detector) judgeTask(ctx context.Context, req Request, media *preprocess.Media, sound *hearing, t models.Task) (finding, error) {
-	pieces, err := d.pieces(ctx, req, media, t)
-	f := finding{task: t, pieces: pieces, claim: claim{prior: logit(d.opts.Prior)}}
-	if err != nil || len(pieces) == 0 {
+	f := finding{task: t, claim: claim{prior: logit(d.opts.Prior)}}
+	var err error
+	if t == models.SpeechSynthesis {
+		media.Heard()
+		f.pieces, f.speech, err = sound.pieces(media)
+	} else {
+		f.pieces, err = d.pieces(ctx, req, media, t)
+	}
+	if err != nil || len(f.pieces) == 0 {
 		return f, errors.Join(err, ctx.Err())
 	}
 	cards := d.judges[t]
 	outputs := func(c models.Card) ([]float64, error) { return d.look(ctx, req, media, c, f.pieces) }
 	if t == models.SpeechSynthesis {
-		media.Heard()
-		outputs = func(c models.Card) ([]float64, error) { return sound.outputs(c, f.pieces) }
+		outputs = func(c models.Card) ([]float64, error) { return sound.outputs(c, f.pieces), nil }
 	}
 	for _, c := range cards {
 		judged, err := outputs(c)
@@ -163,16 +170,10 @@ func overTime(pieces []piece) float64 {
 	return mean(frames)
 }
 
-// pieces lists what a task finds in the media, frame by frame.
+// pieces lists what a task of pictures finds in the media, frame by frame.
 func (d *Detector) pieces(ctx context.Context, req Request, media *preprocess.Media, t models.Task) ([]piece, error) {
 	var out []piece
 	switch t {
-	case models.SpeechSynthesis:
-		for i, w := range media.Windows {
-			if !silent(w) {
-				out = append(out, piece{frame: i, seconds: w.At.Seconds()})
-			}
-		}
 	case models.FaceManipulation:
 		found, err := d.faces(ctx, req, media.Frames)
 		if err != nil {

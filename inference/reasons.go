@@ -14,6 +14,7 @@ type ReasonCode string
 // The reasons.
 const (
 	Silent       ReasonCode = "silent"
+	NoSpeech     ReasonCode = "no_speech"
 	Blank        ReasonCode = "blank"
 	TooSmall     ReasonCode = "too_small"
 	TooShort     ReasonCode = "too_short"
@@ -30,8 +31,8 @@ type Reason struct {
 // Evidence below these is thin. Of fakes whose shorter side has 24 to 64 pixels less than 15 % are found
 // (scripts/train/image/RESULTS.md), and of genuine speech of up to half a second up to half is called fake.
 const (
-	smallestSide  = 64 // pixels
-	shortestSound = time.Second
+	smallestSide   = 64 // pixels
+	shortestSpeech = time.Second
 )
 
 // Text is the reason as a sentence for people. It is empty for what is no reason.
@@ -39,12 +40,14 @@ func (c ReasonCode) Text() string {
 	switch c {
 	case Silent:
 		return "The sound is silent wherever it would be judged."
+	case NoSpeech:
+		return "No speech was found in the sound, and nothing else in it is judged."
 	case Blank:
 		return "The pictures show nothing but one colour."
 	case TooSmall:
 		return "The picture is smaller than 64 pixels on its shorter side, where few fakes can be told."
 	case TooShort:
-		return "The sound is shorter than one second, where little can be told."
+		return "There is less than one second of speech, where little can be told."
 	case NoFace:
 		return "No face was found that is large enough to be judged."
 	case PartlyUnseen:
@@ -58,16 +61,17 @@ func (c ReasonCode) thin() bool { return c == TooSmall || c == TooShort }
 
 // reasons are what bears on a verdict that rests on the findings.
 func reasons(media *preprocess.Media, findings []finding, notes []preprocess.Note) []Reason {
-	pictures, heard := media.Kind != preprocess.Audio, judged(findings, models.SpeechSynthesis)
+	pictures, spoken := media.Kind != preprocess.Audio, judged(findings, models.SpeechSynthesis)
 	out := make([]Reason, 0, 1)
 	for _, r := range []struct {
 		code  ReasonCode
 		holds bool
 	}{
 		{Silent, mute(media)},
+		{NoSpeech, len(media.Windows) > 0 && !mute(media) && !spoken},
 		{Blank, empty(media)},
 		{TooSmall, pictures && min(media.Width, media.Height) < smallestSide},
-		{TooShort, heard && media.Duration > 0 && media.Duration < shortestSound},
+		{TooShort, slices.ContainsFunc(findings, finding.brief)},
 		{NoFace, pictures && !empty(media) && !judged(findings, models.FaceManipulation)},
 		{PartlyUnseen, len(notes) > 0},
 	} {
@@ -82,3 +86,6 @@ func reasons(media *preprocess.Media, findings []finding, notes []preprocess.Not
 func judged(findings []finding, t models.Task) bool {
 	return slices.ContainsFunc(findings, func(f finding) bool { return f.task == t })
 }
+
+// brief says whether what it judged is speech, and too little of it.
+func (f finding) brief() bool { return f.task == models.SpeechSynthesis && f.speech < shortestSpeech }

@@ -10,12 +10,15 @@ import (
 	"deepfaked/preprocess"
 )
 
-// finders is how many models find the faces of a report.
-func finders(r Report) int {
-	if slices.ContainsFunc(r.Findings, func(f Finding) bool { return strings.HasPrefix(f.Task, "face-") }) {
-		return 1
+// finders is how many models find the faces and the speech of a report.
+func finders(r Report) (n int) {
+	if slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Task == string(models.SpeechSynthesis) }) {
+		n++
 	}
-	return 0
+	if slices.ContainsFunc(r.Findings, func(f Finding) bool { return strings.HasPrefix(f.Task, "face-") }) {
+		n++
+	}
+	return n
 }
 
 // TestReportNamesWhoFoundTheFaces: faces were judged that a model had found which no report named, so

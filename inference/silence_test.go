@@ -24,7 +24,7 @@ func TestSilenceHasNoVote(t *testing.T) {
 	resampled := level(.7)
 	resampled.Samples[3] += 8 * noiseless
 	faint := level(0)
-	faint.Samples[3] = 3 * noiseless
+	faint.Samples[0], faint.Samples[3] = noiseless, 3*noiseless
 	last := voice(2)
 	last.At = 8 * time.Second
 	for name, c := range map[string]struct {

@@ -115,8 +115,8 @@ type Piece struct {
 	ProbabilityFake float64 `json:"probability_fake"`
 }
 
-// ModelUsed names a model that took part. That of the one that finds faces is the last, and its
-// threshold one of faces.
+// ModelUsed names a model that took part. The one that finds speech and the one that finds faces are the last,
+// and their thresholds are those of speech and of faces.
 type ModelUsed struct {
 	Name              string   `json:"name"`
 	Version           string   `json:"version"`

@@ -16,11 +16,13 @@ const (
 	SpeechSynthesis Task = "speech-synthesis"
 	// FaceDetection finds the faces of a picture; it judges nothing.
 	FaceDetection Task = "face-detection"
+	// VoiceActivity finds the speech in a window of sound; it judges nothing.
+	VoiceActivity Task = "voice-activity"
 )
 
 // Tasks returns all of them. The caller may write to the slice.
 func Tasks() []Task {
-	return []Task{ImageSynthesis, FaceManipulation, FaceMotion, SpeechSynthesis, FaceDetection}
+	return []Task{ImageSynthesis, FaceManipulation, FaceMotion, SpeechSynthesis, FaceDetection, VoiceActivity}
 }
 
 // Optional says whether the service does without a model of the task: none is built in.
@@ -44,7 +46,8 @@ type Card struct {
 	Input   Tensor   `json:"input"`
 	// Output is one number a row, uncalibrated log-odds of fake; with FaceDetection
 	// it is rows of boxes, each five numbers: the log-odds of a face, and its left,
-	// upper, right and lower edge in pixels of the input, the surest first.
+	// upper, right and lower edge in pixels of the input, the surest first; with
+	// VoiceActivity it is the log-odds of speech in each of a row's equal steps.
 	Output          Tensor          `json:"output"`
 	Preprocessing   Preprocessing   `json:"preprocessing"`
 	Calibration     Calibration     `json:"calibration,omitzero"`
@@ -55,6 +58,7 @@ type Card struct {
 	Measured  []Measurement              `json:"measured,omitempty"`
 	BySource  []SourceFigures            `json:"by_source,omitempty"`
 	Detection *Detection                 `json:"detection,omitempty"` // of FaceDetection, in the place of the four above
+	Activity  *Activity                  `json:"activity,omitempty"`  // of VoiceActivity, likewise
 	Training  Training                   `json:"training"`
 	Licences  Licences                   `json:"licences"`
 	Golden    Golden                     `json:"golden"`

@@ -127,6 +127,18 @@ func TestValidateNamesTheField(t *testing.T) {
 		"speech sample rate":        {"preprocessing.sample_rate", func(c *Card) { *c = speechCard(); c.Preprocessing.SampleRate = 8000 }},
 		"speech window":             {"preprocessing.window_samples", func(c *Card) { *c = speechCard(); c.Preprocessing.WindowSamples = 1 }},
 		"detection of a judge":      {"detection", func(c *Card) { c.Detection = finderCard().Detection }},
+		"hearer without activity":   {"activity", hearer(func(c *Card, _ *Activity) { c.Activity = nil })},
+		"hearer with boxes":         {"detection", hearer(func(c *Card, _ *Activity) { c.Detection = finderCard().Detection })},
+		"hearer that is calibrated": {"calibration", hearer(func(c *Card, _ *Activity) { c.Calibration.Scale = 1 })},
+		"hearer of pictures":        {"input.shape", hearer(func(c *Card, _ *Activity) { c.Input = validCard().Input })},
+		"hearer of another rate":    {"preprocessing.sample_rate", hearer(func(c *Card, _ *Activity) { c.Preprocessing.SampleRate = 8000 })},
+		"hearer without steps":      {"output.shape", hearer(func(c *Card, _ *Activity) { c.Output.Shape = []int64{-1} })},
+		"hearer of boxes":           {"output.shape", hearer(func(c *Card, _ *Activity) { c.Output.Shape = []int64{-1, 4, 5} })},
+		"hearer threshold":          {"activity.threshold", hearer(func(_ *Card, a *Activity) { a.Threshold = 1 })},
+		"hearer steps":              {"activity.steps", hearer(func(_ *Card, a *Activity) { a.Steps = 5 })},
+		"hearer set":                {"activity.measured.0.set", hearer(func(_ *Card, a *Activity) { a.Measured[0].Set = "" })},
+		"hearer speech":             {"activity.measured.0.speech", hearer(func(_ *Card, a *Activity) { a.Measured[0].Speech = 4 })},
+		"activity of a judge":       {"activity", func(c *Card) { c.Activity = hearerCard().Activity }},
 		"finder without detection":  {"detection", finder(func(c *Card, _ *Detection) { c.Detection = nil })},
 		"finder that is calibrated": {"calibration", finder(func(c *Card, _ *Detection) { c.Calibration.Scale = 1 })},
 		"finder with levels":        {"operating_points", finder(func(c *Card, _ *Detection) { c.OperatingPoints = validCard().OperatingPoints })},
@@ -220,6 +232,7 @@ func FuzzParse(f *testing.F) {
 	f.Add(encode(f, faceCard()))
 	f.Add(encode(f, motionCard()))
 	f.Add(encode(f, finderCard()))
+	f.Add(encode(f, hearerCard()))
 	f.Add([]byte(`{"schema":1}`))
 	f.Add([]byte(`{"input":{"shape":[-1,9223372036854775807,9223372036854775807]}}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -230,8 +243,8 @@ func FuzzParse(f *testing.F) {
 		if n := card.Input.RowLen(); n < 1 || n > maxRowLen {
 			t.Errorf("a row of %v has %d elements", card.Input.Shape, n)
 		}
-		if numbers := card.Output.RowLen(); numbers != 1 && (card.Task != FaceDetection || numbers%BoxLen != 0) {
-			t.Errorf("output %v is neither one number a row nor boxes", card.Output.Shape)
+		if numbers := card.Output.RowLen(); numbers != 1 && card.Task != VoiceActivity && (card.Task != FaceDetection || numbers%BoxLen != 0) {
+			t.Errorf("output %v is neither one number a row nor steps nor boxes", card.Output.Shape)
 		}
 		if card.Task == FaceMotion && card.Input.RowLen() != card.Preprocessing.Frames*int(card.Input.Shape[2]*card.Input.Shape[2])*3 {
 			t.Errorf("a row of %v does not hold %d frames", card.Input.Shape, card.Preprocessing.Frames)

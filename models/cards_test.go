@@ -90,6 +90,24 @@ func finderCard() Card {
 	return c
 }
 
+func hearerCard() Card {
+	c := finderCard()
+	c.Task, c.Detection = VoiceActivity, nil
+	c.Input = Tensor{Name: "samples", Type: "float32", Shape: []int64{-1, 64}}
+	c.Output.Shape = []int64{-1, 4}
+	c.Preprocessing = Preprocessing{SampleRate: soundRate, WindowSamples: 64}
+	c.Activity = &Activity{Threshold: .5, Steps: 2, Measured: []HeardMeasurement{{Set: "tones", Sounds: 3}}}
+	return c
+}
+
+// hearer spoils a card of a model that finds speech.
+func hearer(spoil func(*Card, *Activity)) func(*Card) {
+	return func(c *Card) {
+		*c = hearerCard()
+		spoil(c, c.Activity)
+	}
+}
+
 // finder spoils a card of a model that finds faces.
 func finder(spoil func(*Card, *Detection)) func(*Card) {
 	return func(c *Card) {

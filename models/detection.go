@@ -34,10 +34,14 @@ const BoxLen = 5
 // checkVerdict checks what a card says of judging, which one that finds faces
 // says nothing about.
 func checkVerdict(c *Card) error {
-	if c.Task == FaceDetection {
+	switch {
+	case c.Task == VoiceActivity:
+		return checkActivity(c)
+	case c.Activity != nil:
+		return wrong("activity", "must be left out for %s", c.Task)
+	case c.Task == FaceDetection:
 		return checkDetection(c)
-	}
-	if c.Detection != nil {
+	case c.Detection != nil:
 		return wrong("detection", "must be left out for %s", c.Task)
 	}
 	for _, check := range []func(*Card) error{checkCalibration, checkOperatingPoints, checkMeasured, checkBySource} {
@@ -50,17 +54,21 @@ func checkVerdict(c *Card) error {
 
 // Finder is the model whose faces are judged where several of cards find some: the last,
 // which is an operator's rather than the built-in one. It is nil where there is none.
-func Finder(cards []Card) *Card {
+func Finder(cards []Card) *Card { return lastOf(cards, FaceDetection) }
+
+// lastOf is the last card of a task, nil where there is none.
+func lastOf(cards []Card, t Task) *Card {
 	for i := range slices.Backward(cards) {
-		if cards[i].Task == FaceDetection {
+		if cards[i].Task == t {
 			return &cards[i]
 		}
 	}
 	return nil
 }
 
-func checkDetection(c *Card) error {
-	switch d := c.Detection; {
+// checkJudgesNothing refuses what only the card of a model that judges has.
+func checkJudgesNothing(c *Card) error {
+	switch {
 	case !reflect.ValueOf(c.Calibration).IsZero():
 		return wrong("calibration", "must be left out for %s", c.Task)
 	case len(c.OperatingPoints) > 0:
@@ -68,9 +76,18 @@ func checkDetection(c *Card) error {
 	case len(c.ByMedium) > 0:
 		return wrong("operating_points_by_medium", "must be left out for %s", c.Task)
 	case len(c.Measured) > 0:
-		return wrong("measured", "must be left out for %s: detection has its own", c.Task)
+		return wrong("measured", "must be left out for %s: its figures have a place of their own", c.Task)
 	case len(c.BySource) > 0:
 		return wrong("by_source", "must be left out for %s", c.Task)
+	}
+	return nil
+}
+
+func checkDetection(c *Card) error {
+	if err := checkJudgesNothing(c); err != nil {
+		return err
+	}
+	switch d := c.Detection; {
 	case d == nil:
 		return wrong("detection", "is missing")
 	case !isThreshold(d.Threshold):

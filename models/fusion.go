@@ -83,7 +83,7 @@ func (f *Fusion) Validate() error {
 	for i, m := range f.Models {
 		field := fmt.Sprintf("models.%d", i)
 		switch {
-		case !slices.Contains(Tasks(), m.Task) || m.Task == FaceDetection:
+		case !slices.Contains(Tasks(), m.Task) || !m.Task.Judges():
 			return wrong(field+".task", "is %q, which judges nothing", m.Task)
 		case slices.ContainsFunc(f.Models[:i], func(o FusedModel) bool { return o.Task == m.Task }):
 			return wrong(field+".task", "is %q, as that of another", m.Task)

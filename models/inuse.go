@@ -14,11 +14,14 @@ func NewInUse(loaded []*Model) InUse {
 	for i, m := range loaded {
 		cards[i] = m.Card
 	}
-	finder := Finder(cards)
+	finder, hearer := Finder(cards), Hearer(cards)
 	for _, m := range loaded {
 		r := m.Running()
 		if r.Task == FaceDetection && r.Name != finder.Name {
 			r.Runs.ReplacedBy = finder.Name
+		}
+		if r.Task == VoiceActivity && r.Name != hearer.Name {
+			r.Runs.ReplacedBy = hearer.Name
 		}
 		used.Models = append(used.Models, r)
 	}
@@ -37,7 +40,7 @@ type Runs struct {
 	Precision Precision `json:"precision"`
 	File      string    `json:"file"`
 	SHA256    string    `json:"sha256"`
-	// ReplacedBy is the model that finds faces in the place of this one, which is loaded
+	// ReplacedBy is the model that finds faces, or speech, in the place of this one, which is loaded
 	// and never asked.
 	ReplacedBy string `json:"replaced_by,omitempty"`
 }

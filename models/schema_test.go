@@ -62,7 +62,7 @@ func TestBuiltinCardsFitTheSchema(t *testing.T) {
 func TestWhatValidateAcceptsFitsTheSchema(t *testing.T) {
 	t.Parallel()
 	schema := compiled(t)
-	for _, card := range []Card{validCard(), halved(), apart(), weighted(), speechCard(), faceCard(), surroundedCard(), motionCard(), finderCard()} {
+	for _, card := range []Card{validCard(), halved(), apart(), weighted(), speechCard(), faceCard(), surroundedCard(), motionCard(), finderCard(), hearerCard()} {
 		data, err := json.Marshal(card)
 		if err != nil {
 			t.Fatal(err)
@@ -110,6 +110,10 @@ func TestSchemaRefuses(t *testing.T) {
 		"a finder":   finder(func(c *Card, _ *Detection) { c.Detection = nil }),
 		"surround":   surrounded(func(c *Card) { c.Preprocessing.Surround = 9 }),
 		"frames":     motion(func(c *Card) { c.Preprocessing.Frames = 65 }),
+		"a hearer":   hearer(func(c *Card, _ *Activity) { c.Activity = nil }),
+		"its boxes":  hearer(func(c *Card, _ *Activity) { c.Detection = finderCard().Detection }),
+		"its line":   hearer(func(_ *Card, a *Activity) { a.Threshold = 1 }),
+		"activity":   func(c *Card) { c.Activity = hearerCard().Activity },
 		"its levels": finder(func(c *Card, _ *Detection) { c.OperatingPoints = validCard().OperatingPoints }),
 		"its media":  finder(func(c *Card, _ *Detection) { c.ByMedium = apart().ByMedium }),
 		"its source": finder(func(c *Card, _ *Detection) { c.BySource = sourced().BySource }),
@@ -202,7 +206,7 @@ func TestWhatTheSchemaRequiresIsRequired(t *testing.T) {
 	t.Parallel()
 	schema := compiled(t)
 	for name, card := range map[string]Card{
-		"picture": validCard(), "speech": speechCard(), "face": faceCard(), "motion": motionCard(), "finder": finderCard(), "borrowed": weighted(),
+		"picture": validCard(), "speech": speechCard(), "face": faceCard(), "motion": motionCard(), "finder": finderCard(), "borrowed": weighted(), "hearer": hearerCard(),
 	} {
 		var tree map[string]any
 		if err := json.Unmarshal(encode(t, card), &tree); err != nil {

@@ -85,7 +85,7 @@ func checkInput(c *Card) error {
 		return err
 	}
 	switch {
-	case c.Task == SpeechSynthesis:
+	case c.Task == SpeechSynthesis || c.Task == VoiceActivity:
 		if c.Input.Type != "float32" || len(c.Input.Shape) != 2 {
 			return wrong("input.shape", "must be [-1, samples] of float32 for %s", c.Task)
 		}
@@ -119,6 +119,15 @@ func checkOutput(c *Card) error {
 		}
 		if len(c.Output.Shape) != 3 || c.Output.Shape[2] != BoxLen {
 			return wrong("output.shape", "must be [-1, boxes, %d] for %s", BoxLen, c.Task)
+		}
+		return nil
+	}
+	if c.Task == VoiceActivity {
+		if err := checkTensor("output", c.Output); err != nil {
+			return err
+		}
+		if len(c.Output.Shape) != 2 {
+			return wrong("output.shape", "must be [-1, steps] for %s", c.Task)
 		}
 		return nil
 	}
@@ -169,7 +178,7 @@ func checkPreprocessing(c *Card) error {
 		return checkCrops(p)
 	case FaceMotion:
 		return checkMotion(c)
-	case SpeechSynthesis:
+	case SpeechSynthesis, VoiceActivity:
 		if p.SampleRate != soundRate {
 			return wrong("preprocessing.sample_rate", "is %d Hz, it must be %d", p.SampleRate, soundRate)
 		}

@@ -159,12 +159,12 @@ func (s *instance) testModels(t *testing.T) {
 	key := newKey(t, s.data, "cards", "free")
 	var list models.InUse
 	require.NoError(t, json.Unmarshal([]byte(s.get(t, key, "/v1/models").raw), &list))
-	require.Len(t, list.Models, 4)
+	require.Len(t, list.Models, 5)
 	assert.Contains(t, []string{"best", "fast"}, list.Quality)
 	for _, card := range list.Models {
 		assert.NoError(t, card.Validate())
 		assert.NotEmpty(t, card.Runs.Precision)
-		assert.True(t, len(card.Measured) > 0 || len(card.Detection.Measured) > 0, card.Name)
+		assert.True(t, len(card.Measured) > 0 || card.Detection != nil && len(card.Detection.Measured) > 0 || card.Activity != nil && len(card.Activity.Measured) > 0, card.Name)
 		assert.NotEmpty(t, card.Licences.Weights)
 	}
 	builtin, err := models.Builtin()

@@ -227,7 +227,7 @@ func TestModels(t *testing.T) { //nolint:paralleltest // one ONNX Runtime in a p
 	require.NoError(t, err)
 	assert.Equal(t, 1+len(builtin), strings.Count(list, "\n"))
 	verified := call(t, "models", "verify", "--provider", "cpu").ok(t)
-	assert.Equal(t, 4, fine(verified), verified)
+	assert.Equal(t, 5, fine(verified), verified)
 	for _, task := range models.Tasks() {
 		assert.NotEqual(t, task.Optional(), strings.Contains(list, string(task)), task)
 	}

@@ -30,7 +30,7 @@ func labelledFolder(t testing.TB) (dir string) {
 	for name, content := range map[string][]byte{
 		"real/a.png": somePicture(t), "pictures/real/b.png": encoded(t, func(b *bytes.Buffer) error { return png.Encode(b, picture(90, 70)) }),
 		"fake/gan/c.png": encoded(t, func(b *bytes.Buffer) error { return png.Encode(b, picture(400, 100)) }),
-		"real/s.wav":     hum(5), "fake/t.wav": ffmpeg(t, "t.wav", tone), "real/v.mp4": film, "README.txt": []byte("notes"),
+		"real/s.wav":     ffmpeg(t, "s.wav", spoken), "fake/t.wav": ffmpeg(t, "t.wav", spoken+"-af volume=0.5"), "real/v.mp4": film, "README.txt": []byte("notes"),
 	} {
 		place(t, dir, name, content)
 	}

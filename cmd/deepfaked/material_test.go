@@ -61,6 +61,8 @@ func ffmpeg(t testing.TB, name, args string) []byte {
 const (
 	scene = "-f lavfi -i testsrc=s=176x144:r=10:d=6,format=yuv420p "
 	tone  = "-f lavfi -i sine=f=440:r=44100:d=6 "
+	// What espeak-ng says: of a tone nothing would be judged.
+	spoken = "-i testdata/voice.ogg "
 )
 
 // voice is what a speech synthesiser says in some seconds, as a WAV file.

@@ -176,8 +176,8 @@ func sounds(t testing.TB) map[string]sample {
 	t.Helper()
 	speech := voice(t)
 	list := map[string]sample{
-		"AMR":    {content: drawn(t, "tone.amr"), kind: "audio", format: "AMR", windows: 1},
-		"AMR-WB": {content: drawn(t, "tone-wb.amr"), kind: "audio", format: "AMR-WB", windows: 1},
+		"AMR":    {content: drawn(t, "tone.amr"), kind: "audio", format: "AMR"}, // nobody speaks
+		"AMR-WB": {content: drawn(t, "tone-wb.amr"), kind: "audio", format: "AMR-WB"},
 	}
 	for name, made := range map[string][3]string{
 		"WAV 8-bit":         {"WAV", "x.wav", "-c:a pcm_u8"},
@@ -248,7 +248,7 @@ func videos() map[string]sample {
 	} {
 		args, windows := scene+"-an "+made.video, 0
 		if made.sound != "" {
-			args, windows = scene+tone+made.video+"-c:a "+made.sound, 2
+			args, windows = scene+spoken+made.video+"-c:a "+made.sound, 2
 		}
 		list[name] = sample{file: made.file, args: args, kind: "video", format: made.format,
 			width: 176, height: 144, frames: 14, windows: windows, seconds: 6}

@@ -54,7 +54,7 @@ func (c *modelsList) run(_ context.Context, to streams) error {
 	if err != nil {
 		return err
 	}
-	failed, finder := 0, finderAmong(found)
+	failed := 0
 	table := tabwriter.NewWriter(to.out, 0, 0, 2, ' ', 0)
 	_, _ = fmt.Fprintln(table, "NAME\tVERSION\tTASK\tMEASURED ON UNSEEN SOURCES\tLICENCE OF THE WEIGHTS\tFOLDER")
 	for _, f := range found {
@@ -66,8 +66,8 @@ func (c *modelsList) run(_ context.Context, to streams) error {
 		c := f.Model.Card
 		folder := filename.Shown(f.Folder)
 		unused := f.Unused
-		if unused == nil && c.Task == models.FaceDetection && c.Name != finder {
-			unused = &replacedError{finder}
+		if used := usedOf(found, c); unused == nil && used != c.Name {
+			unused = &replacedError{used}
 		}
 		if unused != nil {
 			folder += ", not used: " + oneLine(unused)
@@ -80,19 +80,23 @@ func (c *modelsList) run(_ context.Context, to streams) error {
 	return quietly(failed)
 }
 
-// finderAmong is the name of the model whose faces are judged: of all others every one
-// takes part, of these the service uses one.
-func finderAmong(found []models.Found) string {
+// usedOf is the name of the model that is used where c is among the models found: of those that judge every one
+// takes part, of those that find faces and of those that find speech the service uses one.
+func usedOf(found []models.Found, c models.Card) string {
 	var sound []models.Card
 	for _, f := range found {
 		if f.Err == nil && f.Unused == nil {
 			sound = append(sound, f.Model.Card)
 		}
 	}
-	if finder := models.Finder(sound); finder != nil {
-		return finder.Name
+	switch c.Task {
+	case models.FaceDetection:
+		return models.Finder(sound).Name
+	case models.VoiceActivity:
+		return models.Hearer(sound).Name
+	default:
+		return c.Name
 	}
-	return ""
 }
 
 // quietly fails where something failed that has been reported. Joined with another
@@ -111,6 +115,10 @@ func summary(c models.Card) string {
 	if c.Detection != nil && len(c.Detection.Measured) > 0 {
 		m := c.Detection.Measured[0]
 		return fmt.Sprintf("recall %.2f [%.2f, %.2f], precision %.2f", m.Recall, m.RecallInterval[0], m.RecallInterval[1], m.Precision)
+	}
+	if c.Activity != nil && len(c.Activity.Measured) > 0 {
+		m := c.Activity.Measured[0]
+		return fmt.Sprintf("speech found in %d of %d", m.Speech, m.Sounds)
 	}
 	if len(c.Measured) == 0 {
 		return "nothing"
