@@ -28,11 +28,11 @@ func TestModelsBench(t *testing.T) { //nolint:paralleltest // one ONNX Runtime i
 		assert.GreaterOrEqual(t, got.P99MS, got.MedianMS)
 		assert.InEpsilon(t, float64(got.Batch)*1000/got.MedianMS, got.Rows, 1e-6)
 	}
-	assert.Equal(t, map[string]int{"deepfaked-image": 3, "deepfaked-face": 3, "deepfaked-speech": 3, "deepfaked-face-detection": 3}, batches)
+	assert.Equal(t, map[string]int{"deepfaked-image": 3, "deepfaked-face": 3, "deepfaked-speech": 3, "deepfaked-face-detection": 3, "deepfaked-voice-activity": 3}, batches)
 
 	s = call(t, "models", "bench", "--provider", "cpu", "--data", t.TempDir(), "--batch", "1", "--for", "1ms")
 	require.Equal(t, 0, s.code, s.err)
-	assert.Len(t, strings.Split(strings.TrimSpace(s.out), "\n"), 5, s.out)
+	assert.Len(t, strings.Split(strings.TrimSpace(s.out), "\n"), 6, s.out)
 	assert.Equal(t, exitUsage, call(t, "models", "bench", "--batch", "0").code)
 	help := strings.Join(strings.Fields(call(t, "models", "bench", "--help").ok(t)), " ")
 	assert.Contains(t, help, "the service's, 8 on a CPU, 64 on a GPU") // it named 8 for both

@@ -107,7 +107,7 @@ func TestMotionOfAFace(t *testing.T) { //nolint:paralleltest // one ONNX Runtime
 	assert.True(t, slices.ContainsFunc(lines[0].Report.Models, func(m inference.ModelUsed) bool { return m.Name == "brightness" }))
 	assert.Nil(t, motionIn(lines[1].Report), "a picture moves")
 
-	assert.Equal(t, 6, fine(call(t, append([]string{"models", "verify"}, args...)...).ok(t)))
+	assert.Equal(t, 7, fine(call(t, append([]string{"models", "verify"}, args...)...).ok(t)))
 	assert.Contains(t, call(t, append([]string{"models", "bench", "--batch", "1", "--for", "1ms"}, args...)...).ok(t), "brightness")
 }
 
@@ -134,7 +134,7 @@ func TestModelsOfMotionMustAgree(t *testing.T) { //nolint:paralleltest // one ON
 	for _, w := range words {
 		assert.Contains(t, verified.out, w)
 	}
-	assert.Equal(t, 5, fine(verified.out), verified.out)
+	assert.Equal(t, 6, fine(verified.out), verified.out)
 }
 
 // TestStretchesAreTakenForMotionAlone: without a model of it a video takes no more
