@@ -33,7 +33,7 @@ func sampled(t testing.TB, signal func(at float64) float64) []byte {
 // TestNobodySpeaks: tones, noise and music were judged by a model that had heard nothing but speech, and got a
 // verdict as if somebody had spoken. Speech is found, where it is loud and where it is faint.
 func TestNobodySpeaks(t *testing.T) { //nolint:paralleltest // one ONNX Runtime in a process
-	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // G404: noise
+	random := rand.New(rand.NewPCG(1, 2))
 	wave := func(hertz, at float64) float64 { return math.Sin(2 * math.Pi * hertz * at) }
 	chord := func(at float64) float64 { return .3 * (wave(220, at) + wave(277.2, at) + wave(329.6, at)) }
 	var files []string

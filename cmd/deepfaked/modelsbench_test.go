@@ -44,6 +44,6 @@ func TestModelsBenchTellsWhatItHasMeasured(t *testing.T) { //nolint:paralleltest
 	wrong := lyingModel(t, "wrong", func(c *models.Card) { c.Golden.Output++ })
 	s := call(t, "models", "bench", "--provider", "cpu", "--data", t.TempDir(), "--models", wrong, "--batch", "1", "--for", "1ms")
 	s.refused(t, exitFailed, "wrong")
-	assert.Len(t, strings.Split(strings.TrimSpace(s.out), "\n"), 5, s.out)
+	assert.Len(t, strings.Split(strings.TrimSpace(s.out), "\n"), 6, s.out)
 	assert.Contains(t, s.out, "deepfaked-image")
 }
