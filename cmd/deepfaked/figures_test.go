@@ -103,5 +103,5 @@ func TestTablesOfNothing(t *testing.T) {
 	assert.Equal(t, "1 files, 1 failed.\n", out.String())
 	text, err := json.Marshal(e.report())
 	require.NoError(t, err)
-	assert.JSONEq(t, `{"files": 1, "failed": 1, "media": {}}`, string(text))
+	assert.JSONEq(t, `{"files": 1, "failed": 1, "not_applicable": 0, "media": {}}`, string(text))
 }

@@ -25,6 +25,11 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(run(context.Background(), os.Args[1:], os.Stdout, os.Stderr))
 	}
+	// Nearly all tests ask what becomes of a file, not how well it is judged: the quick picture model saves them minutes.
+	// Those of the other name a quality.
+	if err := os.Setenv("DEEPFAKED_QUALITY", qualityFast); err != nil {
+		panic(err)
+	}
 	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
 		postgrestest.Stop()
 		os.Exit(code)

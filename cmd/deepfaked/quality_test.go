@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"image/jpeg"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -170,4 +171,34 @@ func TestAddWithWeights(t *testing.T) { //nolint:paralleltest // one ONNX Runtim
 	assert.Contains(t, call(t, "models", "verify", "--provider", "cpu", "--data", data).ok(t), "borrowing: ok\n")
 	judged := call(t, "detect", "--provider", "cpu", "--json", "--data", data, write(t, "x.png", somePicture(t))).ok(t)
 	assert.Contains(t, judged, "borrowing")
+}
+
+// TestBestPictures: the picture model with weights of its own judges where set-up fetched them, and says that it did.
+func TestBestPictures(t *testing.T) { //nolint:paralleltest // one ONNX Runtime in a process
+	found, err := builtinModels(config.Default())
+	require.NoError(t, err)
+	if qualityOf(found) != qualityBest {
+		if os.Getenv("CI") != "" {
+			t.Fatal("the weights of the built-in models are not there: scripts/setup fetches them")
+		}
+		t.Skip("the weights of the built-in models are not there: make setup fetches them")
+	}
+	path := filepath.Join(t.TempDir(), "picture.jpg")
+	require.NoError(t, os.WriteFile(path, encoded(t, func(b *bytes.Buffer) error { return jpeg.Encode(b, picture(1280, 720), nil) }), 0o600))
+	var line struct {
+		Report struct {
+			Models []struct {
+				Name string `json:"name"`
+				Task string `json:"task"`
+			} `json:"models"`
+		} `json:"report"`
+	}
+	require.NoError(t, json.Unmarshal([]byte(call(t, "detect", "--json", "--provider", "cpu", "--quality", "best", path).ok(t)), &line))
+	var judges []string
+	for _, m := range line.Report.Models {
+		if m.Task == string(models.ImageSynthesis) {
+			judges = append(judges, m.Name)
+		}
+	}
+	assert.Equal(t, []string{"deepfaked-image-clip"}, judges)
 }
