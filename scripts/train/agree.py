@@ -79,7 +79,7 @@ class Model:
 
 def service(program, paths, task):
     """What the service found for the task in each file, or None."""
-    printed = subprocess.run([program, "detect", "--json", "--precision", "full", *map(str, paths)], stdout=subprocess.PIPE, check=False).stdout
+    printed = subprocess.run([program, "detect", "--json", "--quality", "fast", "--precision", "full", *map(str, paths)], stdout=subprocess.PIPE, check=False).stdout
     for line in printed.decode().splitlines():
         found = json.loads(line).get("report", {}).get("findings", [])
         yield next((f for f in found if f["task"] == task), None)

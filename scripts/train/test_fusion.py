@@ -38,7 +38,7 @@ class Rows(unittest.TestCase):
             program.chmod(0o700)
             scores = [{"path": name, "repository": "nobody/has-seen", "generator": name[0], "fake": 0, "log_odds": -1.0} for name in ("a.jpg", "b.mkv", "c.mp4", "d.mkv")]
             Path(folder, "deepfaked-face-scores.json").write_text(json.dumps(scores))
-            rows, left = fusion().rows_of("face", "image", SimpleNamespace(work=Path(folder), program=program, folders={"image": "image", "face": "face"}))
+            rows, left = fusion().rows_of("face", "image", SimpleNamespace(work=Path(folder), program=program, picture="image", folders={"image": "image", "face": "face"}))
         self.assertEqual([(r["path"], r["face"], r["image"]) for r in rows], [("a.jpg", -1.0, 1.5), ("c.mp4", -1.0, 1.5)])
         self.assertEqual(left, 2)
 

@@ -30,7 +30,7 @@ BUILTIN = Path(__file__).resolve().parents[3] / "models" / "builtin"
 TASKS = {"image": "image-synthesis", "face": "face-manipulation"}
 FILES = (".jpg", ".jpeg", ".png", ".webp", *CLIPS)
 BATCH = 100  # files of one call of the service
-MOST = {"image": 2, "face": 3}  # files that a model's script scored of a generator or source in a repository that are taken; all unless named
+MOST = {"image": 2, "image-clip": 4, "face": 3}  # files that a model's script scored of a generator or source in a repository that are taken; all unless named
 CONDITION = "clean"
 SETS = {figures.ANY: "", "image": "pictures: ", "video": "films and clips: "}
 SET = "repositories that neither model has seen"
@@ -70,11 +70,11 @@ def scored_in(options):
     return found
 
 
-def asked(program, paths, work):
-    """Path -> the findings of the service."""
+def asked(program, paths, work, quality):
+    """Path -> the findings of the service, with the picture model of a quality."""
     found = {}
     for at in range(0, len(paths), BATCH):
-        command = [program, "detect", "--json", "--provider", "cpu", "--precision", "full", "--data", work / "fusion-data", "--", *paths[at : at + BATCH]]
+        command = [program, "detect", "--json", "--provider", "cpu", "--precision", "full", "--quality", quality, "--data", work / "fusion-data", "--", *paths[at : at + BATCH]]
         lines = subprocess.run(command, stdout=subprocess.PIPE, text=True).stdout.splitlines()  # files that fail are left out
         for line in map(json.loads, lines):
             if "report" in line:
@@ -116,9 +116,9 @@ def rows_of(own, other, options):
     """One dict a file: what both models say of it, both unseen; and how many the service could not judge."""
     card = json.loads((BUILTIN / options.folders[other] / "card.json").read_text())
     known = {s["repository"] for s in card["training"]["sources"]}
-    scored, apart = few(scores_of(own, options), MOST.get(own)), scores_of(other, options)
+    scored, apart = few(scores_of(own, options), MOST.get(options.folders[own])), scores_of(other, options)
     unseen = [path for path, r in scored.items() if path not in apart and r["repository"] not in known]
-    findings = asked(options.program, unseen, options.work)
+    findings = asked(options.program, unseen, options.work, "fast" if options.picture == "image" else "best")
     said = {path: log_odds(found, TASKS[other]) for path, found in findings.items()}
     said |= {path: r["log_odds"] for path, r in apart.items() if path in scored}
     faces = {path: several.faces(found) for path, found in findings.items()} if own == "image" else {}

@@ -20,6 +20,8 @@ def quantise(source, target, rows, part="", apart=APART):
     model = onnx.load(source)
     graph, stored = model.graph, {i.name: i for i in model.graph.initializer}
     chosen = [n for n in graph.node if n.op_type == "Gemm" and n.input[1] in stored and part in n.input[1]]
+    if not chosen:
+        raise ValueError(f"{source} has no product whose weights are named {part}")
     low, high = ranges(source, sorted({n.input[0] for n in chosen}), rows)
     nodes, inputs = [], {}
     for node in graph.node:

