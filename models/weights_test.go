@@ -21,8 +21,8 @@ func weighted() Card {
 	c := halved()
 	sum := sha256.Sum256(borrowed)
 	c.Weights = &Weights{
-		File: "encoder.onnx", SHA256: hex.EncodeToString(sum[:]), Bytes: int64(len(borrowed)), Origin: "an encoder of others", Licence: "MIT",
-		Package: &Package{Name: "encoder", Version: "1.0", SHA256: strings.Repeat("2", 64), Bytes: 9, Member: "encoder/encoder.onnx", URL: "https://files/encoder.whl"},
+		File: "encoder.onnx", SHA256: hex.EncodeToString(sum[:]), Bytes: int64(len(borrowed)), Origin: "an encoder of others", Licence: "MIT", LicenceURL: "https://terms",
+		Package: &Package{Name: "encoder", Version: "1.0", SHA256: strings.Repeat("2", 64), Bytes: 9, Member: "encoder/encoder.onnx"},
 	}
 	return c
 }
@@ -50,7 +50,7 @@ func TestWeightsThatLie(t *testing.T) {
 		"bytes": func(w *Weights) { w.Bytes = 0 }, "origin": func(w *Weights) { w.Origin = " " }, "licence": func(w *Weights) { w.Licence = "" },
 		"package.name": func(w *Weights) { w.Package.Name = "--index-url" }, "package.version": func(w *Weights) { w.Package.Version = "1 --pre" },
 		"package.sha256": func(w *Weights) { w.Package.SHA256 = "x" }, "package.bytes": func(w *Weights) { w.Package.Bytes = MaxModelBytes + 1 },
-		"package.member": func(w *Weights) { w.Package.Member = "../x" }, "package.url": func(w *Weights) { w.Package.URL = "http://files" },
+		"package.member": func(w *Weights) { w.Package.Member = "../x" }, "licence_url": func(w *Weights) { w.LicenceURL = "http://terms" },
 	} {
 		card := weighted()
 		spoil(card.Weights)

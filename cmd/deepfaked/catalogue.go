@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -82,7 +83,7 @@ func describe(w io.Writer, e catalogue.Entry) error {
 		_, _ = fmt.Fprintf(&text, "  note: %s\n", e.Warning)
 	}
 	for _, f := range e.Files {
-		_, _ = fmt.Fprintf(&text, "  from: %s\n", f.URL)
+		_, _ = fmt.Fprintf(&text, "  from: %s\n", cmp.Or(f.URL, f.Name+" on PyPI, by pip"))
 	}
 	_, _ = fmt.Fprintf(&text, "  licence: %s, %s\n", e.Licence.Name, e.Licence.URL)
 	_, err := io.WriteString(w, text.String())

