@@ -41,7 +41,7 @@ type Detector struct {
 	judges  map[models.Task][]models.Card
 	stretch int            // frames that the models of motion are shown at a time; 0 without one
 	finder  models.Card    // of faces
-	hearer  models.Card    // of speech
+	voice   models.Card    // finds speech
 	fusion  *models.Fusion // nil: none
 	gate    *gate
 }
@@ -66,7 +66,7 @@ func NewDetector(parts Parts, opts DetectorOptions) (*Detector, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Detector{parts: parts, opts: opts, judges: judges, stretch: stretch, finder: *models.Finder(parts.Cards), hearer: *models.Hearer(parts.Cards), fusion: usableFusion(parts.Fusion, parts.Cards), gate: newGate(opts)}, nil
+	return &Detector{parts: parts, opts: opts, judges: judges, stretch: stretch, finder: *models.Used(parts.Cards, models.FaceDetection), voice: *models.Used(parts.Cards, models.VoiceActivity), fusion: usableFusion(parts.Fusion, parts.Cards), gate: newGate(opts)}, nil
 }
 
 // Detect judges one file. Its errors are *preprocess.Error when the file is at
@@ -164,7 +164,7 @@ func (d *Detector) describe(req Request, media *preprocess.Media, findings []fin
 		report.Models = append(report.Models, used(d.judges[f.task], media.Kind, req.Sensitivity)...)
 	}
 	if len(media.Windows) > 0 && !mute(media) {
-		report.Models = append(report.Models, foundBy(d.hearer, d.hearer.Activity.Threshold))
+		report.Models = append(report.Models, foundBy(d.voice, d.voice.Activity.Threshold))
 	}
 	if slices.ContainsFunc(findings, finding.ofFaces) {
 		report.Models = append(report.Models, foundBy(d.finder, d.finder.Detection.Threshold))

@@ -56,7 +56,7 @@ func (h *hearing) listen(ctx context.Context, from int, told []preprocess.Window
 
 // find has the model that finds speech listen to windows.
 func (h *hearing) find(ctx context.Context, windows []preprocess.Window, all []heard) error {
-	c := h.detector.hearer
+	c := h.detector.voice
 	logits, err := h.run(ctx, c, windows)
 	if err != nil {
 		return err

@@ -20,10 +20,6 @@ type HeardMeasurement struct {
 // Judges says whether a model of the task judges: others find what is to be judged.
 func (t Task) Judges() bool { return t != FaceDetection && t != VoiceActivity }
 
-// Hearer is the model that finds speech where several of cards do: the last, as Finder. It is nil where
-// there is none.
-func Hearer(cards []Card) *Card { return lastOf(cards, VoiceActivity) }
-
 // checkActivity checks what the card of a model that finds speech says of it.
 func checkActivity(c *Card) error {
 	if err := checkJudgesNothing(c); err != nil {

@@ -52,12 +52,9 @@ func checkVerdict(c *Card) error {
 	return nil
 }
 
-// Finder is the model whose faces are judged where several of cards find some: the last,
-// which is an operator's rather than the built-in one. It is nil where there is none.
-func Finder(cards []Card) *Card { return lastOf(cards, FaceDetection) }
-
-// lastOf is the last card of a task, nil where there is none.
-func lastOf(cards []Card, t Task) *Card {
+// Used is the model that is used where several of cards are of a task that judges nothing: the last, which is an
+// operator's rather than the built-in one. It is nil where there is none.
+func Used(cards []Card, t Task) *Card {
 	for i := range slices.Backward(cards) {
 		if cards[i].Task == t {
 			return &cards[i]

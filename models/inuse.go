@@ -14,14 +14,12 @@ func NewInUse(loaded []*Model) InUse {
 	for i, m := range loaded {
 		cards[i] = m.Card
 	}
-	finder, hearer := Finder(cards), Hearer(cards)
 	for _, m := range loaded {
 		r := m.Running()
-		if r.Task == FaceDetection && r.Name != finder.Name {
-			r.Runs.ReplacedBy = finder.Name
-		}
-		if r.Task == VoiceActivity && r.Name != hearer.Name {
-			r.Runs.ReplacedBy = hearer.Name
+		if !r.Task.Judges() {
+			if by := Used(cards, r.Task).Name; by != r.Name {
+				r.Runs.ReplacedBy = by
+			}
 		}
 		used.Models = append(used.Models, r)
 	}

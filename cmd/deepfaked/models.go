@@ -81,22 +81,18 @@ func (c *modelsList) run(_ context.Context, to streams) error {
 }
 
 // usedOf is the name of the model that is used where c is among the models found: of those that judge every one
-// takes part, of those that find faces and of those that find speech the service uses one.
+// takes part, of the others the service uses one for each task.
 func usedOf(found []models.Found, c models.Card) string {
+	if c.Task.Judges() {
+		return c.Name
+	}
 	var sound []models.Card
 	for _, f := range found {
 		if f.Err == nil && f.Unused == nil {
 			sound = append(sound, f.Model.Card)
 		}
 	}
-	switch c.Task {
-	case models.FaceDetection:
-		return models.Finder(sound).Name
-	case models.VoiceActivity:
-		return models.Hearer(sound).Name
-	default:
-		return c.Name
-	}
+	return models.Used(sound, c.Task).Name
 }
 
 // quietly fails where something failed that has been reported. Joined with another

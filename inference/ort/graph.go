@@ -33,9 +33,9 @@ func checkGraph(model *models.Model) error {
 }
 
 // signature is what a graph takes and gives, as ONNX Runtime finds it, or as the graph declares it
-// where it needs other files.
-func signature(onnx []byte, needy bool) (inputs, outputs []ort.InputOutputInfo, err error) {
-	if needy {
+// where it has external data.
+func signature(onnx []byte, external bool) (inputs, outputs []ort.InputOutputInfo, err error) {
+	if external {
 		inputs, outputs = declared(onnx)
 		return inputs, outputs, nil
 	}
