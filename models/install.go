@@ -112,15 +112,11 @@ func (c *Candidate) Install(dir string, replace bool) (string, error) {
 	if _, err := os.Lstat(target); err == nil && !replace {
 		return "", fmt.Errorf("the model %s %w, in %s", c.Card.Name, ErrInstalled, target)
 	}
-	work, err := workIn(dir)
+	work, same, err := stage(dir)
 	if err != nil {
 		return "", err
 	}
 	defer os.RemoveAll(work) //nolint:errcheck // what is left begins with a dot, and is read by nobody
-	same, err := accessOf(dir)
-	if err != nil {
-		return "", fmt.Errorf("look at the models folder: %w", err)
-	}
 	if err := c.write(filepath.Join(work, "new"), same); err != nil {
 		return "", fmt.Errorf("write the model: %w", err)
 	}
@@ -128,6 +124,17 @@ func (c *Candidate) Install(dir string, replace bool) (string, error) {
 		return "", err
 	}
 	return target, nil
+}
+
+// stage makes a folder in dir to work in, which the caller removes, and says who may read what is written.
+func stage(dir string) (work string, same access, err error) {
+	if work, err = workIn(dir); err != nil {
+		return "", same, err
+	}
+	if same, err = accessOf(dir); err != nil {
+		return "", same, errors.Join(fmt.Errorf("look at the folder %s: %w", dir, err), os.RemoveAll(work))
+	}
+	return work, same, nil
 }
 
 // place puts the folder new of work where target is, which is left in work.

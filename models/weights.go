@@ -130,15 +130,11 @@ func (m *Model) InstallWeights(folder string, from io.Reader, name string) (stri
 	if err != nil {
 		return "", err
 	}
-	work, err := workIn(folder)
+	work, same, err := stage(folder)
 	if err != nil {
 		return "", err
 	}
 	defer os.RemoveAll(work) //nolint:errcheck // what is left begins with a dot, and is read by nobody
-	same, err := accessOf(folder)
-	if err != nil {
-		return "", fmt.Errorf("look at the folder of weights: %w", err)
-	}
 	w := m.Card.Weights
 	fresh, target := filepath.Join(work, "new"), filepath.Join(folder, w.File)
 	if err := same.writeFrom(fresh, func(to io.Writer) error { return w.copy(from, name, to) }); err != nil {
