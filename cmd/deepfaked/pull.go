@@ -94,7 +94,7 @@ func (p puller) pull(ctx context.Context, c *modelsPull, to streams) error {
 	if err != nil {
 		return err
 	}
-	if m := p.borrower(c.Name); m != nil {
+	if m := p.withPackage(c.Name); m != nil {
 		return p.pullWeights(ctx, cfg, m, c, to)
 	}
 	entry, err := catalogue.Find(p.entries, c.Name)

@@ -18,8 +18,8 @@ import (
 	"deepfaked/models/fetch"
 )
 
-// borrower is the built-in model of a name whose weights are fetched apart, or nil.
-func (p puller) borrower(name string) *models.Model {
+// withPackage is the built-in model of a name whose weights a package has, or nil.
+func (p puller) withPackage(name string) *models.Model {
 	i := slices.IndexFunc(p.builtin, func(m *models.Model) bool {
 		return m.Card.Name == name && m.Card.Weights != nil && m.Card.Weights.Package != nil
 	})

@@ -83,16 +83,16 @@ func open(model *models.Model, at placement, opts Options) (*ort.DynamicAdvanced
 		return nil, err
 	}
 	defer so.Destroy() //nolint:errcheck // never fails
-	if err := findable(so, model.Weights); err != nil {
+	if err := lookIn(so, model.Weights); err != nil {
 		return nil, err
 	}
 	return ort.NewDynamicAdvancedSessionWithONNXData(model.ONNX, []string{model.Card.Input.Name}, []string{model.Card.Output.Name}, so)
 }
 
-// findable has ONNX Runtime look in a folder for the file of weights that a graph refers to, which it
+// lookIn has ONNX Runtime look in a folder for the file of weights that a graph refers to, which it
 // gets as bytes; where there is none it is empty. Every provider reads them alike, but TensorRT, whose
 // parser gets the graph without its folder: what it declines CUDA runs.
-func findable(so *ort.SessionOptions, weights string) error {
+func lookIn(so *ort.SessionOptions, weights string) error {
 	if weights == "" {
 		return nil
 	}
