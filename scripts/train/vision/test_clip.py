@@ -10,7 +10,7 @@ import torch
 import torch.nn as nn
 from onnx import helper, numpy_helper
 
-from vision import bytewise, clip, export, external
+from vision import clip, export, external, outliers
 
 SHAPE = (4, 4, 3)
 LARGE = 40.0  # times the others that one channel is
@@ -35,7 +35,7 @@ class Uneven(nn.Module):
         return self.part(x.reshape(-1, 48) * self.gain)
 
 
-class Bytewise(unittest.TestCase):
+class Outliers(unittest.TestCase):
     """Products in 8 bits."""
 
     def setUp(self):
@@ -47,7 +47,7 @@ class Bytewise(unittest.TestCase):
 
     def error(self, apart):
         """The root of the mean square that 8 bits are off by, over the deviation of what is right."""
-        bytewise.quantise(self.top / "float.onnx", self.top / "bytes.onnx", self.rows, "part", apart)
+        outliers.quantise(self.top / "float.onnx", self.top / "bytes.onnx", self.rows, "part", apart)
         right, found = (export.runner(self.top / name)(self.rows) for name in ("float.onnx", "bytes.onnx"))
         return float(np.sqrt(((found - right) ** 2).mean()) / right.std())
 

@@ -11,11 +11,11 @@ from onnx import helper, numpy_helper
 
 from vision import export
 
-APART = 32  # channels of each product that may exceed the scale
+OUTLIERS = 32  # channels of each product that may exceed the scale
 LEVELS = 255
 
 
-def quantise(source, target, rows, part="", apart=APART):
+def quantise(source, target, rows, part="", apart=OUTLIERS):
     """Writes the graph source with its products (Gemm) whose weights' names hold part in 8 bits to target; the rows show which values occur."""
     model = onnx.load(source)
     graph, stored = model.graph, {i.name: i for i in model.graph.initializer}
@@ -61,7 +61,7 @@ class Rounded:
 
     def __init__(self, graph, name, low, high, apart):
         """Adds the constants to the graph; nodes are what is put before the products."""
-        self.graph, self.name, self.prefix = graph, name, "bytes" + name.replace("/", "_")
+        self.graph, self.name, self.prefix = graph, name, "rounded" + name.replace("/", "_")
         size = np.maximum(-low, high)
         self.apart = np.sort(np.argsort(-size, kind="stable")[:apart])
         rest = np.setdiff1d(np.arange(len(size)), self.apart)
