@@ -95,7 +95,7 @@ train-image: $(WORK)/venv/ready ## train the picture model on MEDIA and MORE, fr
 	$(<D)/bin/python scripts/train/image/run.py --data '$(MEDIA)' --more '$(MORE)' --weights '$(WEIGHTS)' --work '$(WORK)' --out models/builtin/image
 
 train-image-clip: $(WORK)/venv/ready ## train the picture model on CLIP's blocks, which lie in WEIGHTS, on MEDIA and MORE: three hours of two cores
-	$(<D)/bin/python scripts/train/image/run_clip.py --data '$(MEDIA)' --more '$(MORE)' --weights '$(WEIGHTS)' --work '$(WORK)' --out models/builtin/image-clip
+	$(<D)/bin/python scripts/train/image/run_clip.py --data '$(MEDIA)' --more '$(MORE)' --weights '$(WEIGHTS)' --work '$(WORK)' --out models/builtin/image-clip --report scripts/train/image/RESULTS-CLIP.md
 
 train-face: $(WORK)/venv/ready ## train the face model on MEDIA and MORE, from WEIGHTS: half an hour
 	$(<D)/bin/python scripts/train/face/run.py --data '$(MEDIA)' --more '$(MORE)' --weights '$(WEIGHTS)' --work '$(WORK)' --out models/builtin/face
