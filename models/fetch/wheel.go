@@ -26,8 +26,11 @@ func Pip(ctx context.Context, python string, w Wheel, folder string) (string, er
 	if err := os.WriteFile(list, []byte(pinned+" --hash=sha256:"+w.SHA256+"\n"), 0o600); err != nil {
 		return "", err
 	}
-	cmd := exec.CommandContext(ctx, python, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--retries", "2", "--no-deps",
-		"--only-binary=:all:", "--require-hashes", "--ignore-requires-python", "--requirement", list, "--dest", folder)
+	arguments := []string{
+		"-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--retries", "2", "--no-deps",
+		"--only-binary=:all:", "--require-hashes", "--ignore-requires-python", "--requirement", list, "--dest", folder,
+	}
+	cmd := exec.CommandContext(ctx, python, arguments...) //nolint:gosec // G204: the operator's own interpreter
 	cmd.Env = append(os.Environ(), "PIP_REQUIRE_VIRTUALENV=0")
 	said, err := cmd.CombinedOutput()
 	switch {
