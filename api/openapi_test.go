@@ -114,7 +114,7 @@ func TestCodes(t *testing.T) {
 	}
 }
 
-// Clients made from the document could not see Retry-After, which the README's own
+// Clients made from the document could not see Retry-After, which the documented
 // example waits by: it stood in descriptions only.
 func TestDocumentDeclaresRetryAfter(t *testing.T) {
 	t.Parallel()

@@ -32,7 +32,7 @@ def get(url, **named):
     return polls.pop(0)
 `
 
-// The README's example gave a job up, whose result was there a moment later, where one
+// The example of docs/api.md gave a job up, whose result was there a moment later, where one
 // question about it was answered 500, as while the database is away, or by a proxy.
 func TestTheExampleInPythonAsksAgain(t *testing.T) {
 	t.Parallel()
@@ -40,13 +40,13 @@ func TestTheExampleInPythonAsksAgain(t *testing.T) {
 	if err != nil {
 		t.Skip("python3 is not there")
 	}
-	text, err := os.ReadFile(filepath.Join("..", "README.md"))
+	text, err := os.ReadFile(filepath.Join("..", "docs", "api.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	example := regexp.MustCompile("(?s)```python\n(.*?)```").FindSubmatch(text)
 	if example == nil {
-		t.Fatal("the README has no example in Python")
+		t.Fatal("docs/api.md has no example in Python")
 	}
 	dir := t.TempDir()
 	for name, content := range map[string][]byte{"requests.py": []byte(noService), "example.py": example[1], "clip.mp4": nil} {
