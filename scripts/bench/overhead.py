@@ -40,8 +40,10 @@ def section(rows):
     shown = [(row["processor"], *(f"{row[name]:.2f}" if name == "overhead-ratio" else f"{row[name]:.0f} µs" for name in FIGURES), row["deepfaked"], row["date"]) for row in rows]
     return [
         "## What HTTP and the scheduler add to a row", "",
-        "A model that takes 3 µs is asked over HTTP, and its own time is taken off. A bare gin handler reads the same body and answers without a model.",
-        "All are medians, measured in turns in one run, client included. The ratio says how much more than bare HTTP a row costs.",
+        "A model that takes 3 µs is asked over HTTP, and its own time is taken off.",
+        "A bare gin handler reads the same body and answers without a model.",
+        "All are medians, measured in turns in one run, client included.",
+        "The ratio says how much more than bare HTTP a row costs.",
         f"The goal is {GOAL} µs. No test asserts it: a processor may be slower.", "",
         table(("processor", *FIGURES.values(), "deepfaked at", "date"), shown), "",
     ]

@@ -4,7 +4,7 @@ import statistics
 
 from . import load, machine, media
 from .peers import roster
-from .text import milliseconds, table
+from .text import milliseconds, table, wrapped
 
 OURS = "deepfaked"
 GOOD = 0.9  # of the peak, at twice the capacity
@@ -38,11 +38,16 @@ def ratios(ours, theirs, name, figure, inverse=False):
     return out
 
 
+def median(values, show):
+    """The median, or a dash where there are no values."""
+    return show(statistics.median(values)) if values else "–"
+
+
 def spread(values, show):
     """The median, and from the least to the greatest where there are several."""
     if not values:
         return "–"
-    middle = show(statistics.median(values))
+    middle = median(values, show)
     return middle if len(values) == 1 else f"{middle} ({show(min(values))} – {show(max(values))})"
 
 
@@ -69,11 +74,11 @@ def row(name, rounds, ours):
         f"**{name}**" if mine else name,
         spread(of(rounds, "capacity", "throughput"), lambda v: f"{v:.1f}/s"),
         "" if mine else spread(ratios(ours, rounds, "capacity", "throughput"), times),
-        spread(of(rounds, "half", "p99"), milliseconds), "" if mine else spread(ratios(ours, rounds, "half", "p99", True), times),
-        spread(of(rounds, "high", "p99"), milliseconds), "" if mine else spread(ratios(ours, rounds, "high", "p99", True), times),
-        spread(of(rounds, "same", "p99"), milliseconds), "" if mine else spread(ratios(ours, rounds, "same", "p99", True), times),
-        spread(goodput(rounds), lambda v: f"{v * 100:.0f} %"),
-        spread(of(rounds, "capacity", "cpu"), milliseconds), spread(of(rounds, "capacity", "memory"), lambda v: f"{v / 2**20:.0f} MiB"),
+        median(of(rounds, "half", "p99"), milliseconds), "" if mine else spread(ratios(ours, rounds, "half", "p99", True), times),
+        median(of(rounds, "high", "p99"), milliseconds), "" if mine else spread(ratios(ours, rounds, "high", "p99", True), times),
+        median(of(rounds, "same", "p99"), milliseconds), "" if mine else spread(ratios(ours, rounds, "same", "p99", True), times),
+        median(goodput(rounds), lambda v: f"{v * 100:.0f} %"),
+        median(of(rounds, "capacity", "cpu"), milliseconds), median(of(rounds, "capacity", "memory"), lambda v: f"{v / 2**20:.0f} MiB"),
         f"{sum(of(rounds, 'half', 'answers'))}, {sum(of(rounds, 'high', 'answers'))}",
     )
 
@@ -102,10 +107,20 @@ def goals(results):
     return "\n".join(["| media | goal | |", "|---|---|---|", *lines])
 
 
-def setting(name, p):
+def layout(name, p):
+    """A row of the table of servers."""
     workers, threads = p["layout"]
-    off = "" if p["difference"] is None else f" Its confidence is at most {p['difference']:.1g} off deepfaked's."
-    return f"- **{name}** {p['version']}: {workers} × {threads} threads. {p['settings']}.{off}"
+    off = "" if p["difference"] is None else f"{p['difference']:.1g} off"
+    return f"**{name}** {p['version']}", f"{workers} × {threads} threads", p["settings"], off
+
+
+def given(d):
+    """What each server was given, the service first."""
+    s = d["service"]
+    ours = (f"**{OURS}**", f"{s['sessions']} × {s['intra_op_threads']} threads",
+            f"chose its threads itself; `{' '.join(s['flags'])}`, `inference.wait` and `inference.burst` of {d['slo'] / 2:g} s, no plan's limit in the way, "
+            f"64 uploads at a time{', as many as peers let wait' if s['provider'] == 'cpu' else ''}; asked synchronously, with a key", "")
+    return table(("server", "`workers` × threads", "settings", "confidence"), [ours, *(layout(n, p) for n, p in d["peers"].items() if n not in d["absent"])])
 
 
 def batches(rows, provider):
@@ -115,7 +130,7 @@ def batches(rows, provider):
     if provider != "cpu":
         return f"The Python peers put at most {max(rows.values())} rows into a run, deepfaked 64, Gin all of a request."
     told = ", ".join(f"{n} for {task}" for task, n in rows.items())
-    return f"The Python peers and Fastify put as many rows into a run as take least processor time for each, which was measured beforehand ({told}); deepfaked at most 8, Gin all of a request."
+    return f"The Python peers and Fastify put as many rows into a run as was measured to be cheapest ({told}). Deepfaked puts at most 8, Gin all of a request."
 
 
 def uneven(results):
@@ -133,24 +148,26 @@ def uneven(results):
 
 
 def method(d):
+    """How it was measured, as items of a list."""
     s = d["service"]
-    cpu = s["provider"] == "cpu"
+    cpu, together = s["provider"] == "cpu", d.get("together", False)
     rounds = f"in {d['rounds']} round{'s' if d['rounds'] > 1 else ''} of alternating order"
-    alone = (f"All servers are started for each round, {rounds}, and take turns: each load is put on one after the other, while the others are stopped (`SIGSTOP`), and begins when the processor rests."
-             if d["together"] else f"Each server runs alone, {rounds}.")
+    alone = f"All servers are started for each round, {rounds}, and take turns, load by load. Those that wait are stopped (`SIGSTOP`)." if together else f"Each server runs alone, {rounds}."
+    clients = ", ".join(f"{n} clients for `{w}`" for w, n in d["clients"].items())
     return [
-        f"{alone} The one that is measured shares the machine with `deepfaked-bench`, the same client for all. "
-        f"*Capacity* is what a closed loop gets ({', '.join(f'{n} clients for `{w}`' for w, n in d['clients'].items())}). The other loads are open loops with Poisson arrivals at 50, 80 and 200 % of the capacity that the same server had just shown in the same round, "
-        f"so that all are used equally, and at so many requests a second as the column says, the same for all: {load.SAME * 100:.0f} % of deepfaked's capacity {'in the same round' if d['together'] else 'before the first round'} (–: more than {load.LOST * 100:.0f} % had no answer, there or at 50 and 80 %). "
-        f"p99 counts from when a request was due, and is the slowest answer of a round with less than a hundred (the tables have the answers of all rounds together). Each load lasts about {d['seconds']:.1f} seconds. Goodput is what is answered within {d['slo']:g} s, "
-        f"at 200 % counted from {d['drowned']:g} s on, when a server that refuses nothing answers everything too late. "
-        "Memory is proportional set size: what several processes share counts by its part. Ratios are formed within each round: the median, from the least to the greatest; above 1× deepfaked is ahead.", "",
-        "The work is the same: the same ONNX files, JPEG through libjpeg-turbo, the same tiles, face finder, windows, calibration and fusion, "
-        f"spinning and memory patterns off. {batches(d['rows'], s['provider'])} Every peer's verdicts are compared with deepfaked's before it is measured. The pictures show no face, so that the face model has nothing to do anywhere. "
-        "Peers need no key, keep no accounts, store no results and decode in their own processes; deepfaked does all that, and decodes in children.", "",
-        f"- **deepfaked**: {s['sessions']} × {s['intra_op_threads']} threads, which it chose itself; `{' '.join(s['flags'])}`, `inference.wait` and `inference.burst` of {d['slo'] / 2:g} s; no limit of a plan in the way, and 64 uploads at a time{', as many as peers let wait' if cpu else ''}. "
-        "It is asked synchronously at `/v1/detect`, with a key.",
-        f"- `workers` processes or instances of so many threads stand for each peer below. In a full run each takes the layout that served the mix faster before the first round: {'a process for each core, or the layout of deepfaked' if cpu else 'a process for every fourth core, or for every second'}.",
+        f"- {alone} The one that is measured shares the machine with `deepfaked-bench`, the same client for all.",
+        f"- *Capacity* is what a closed loop gets ({clients}).",
+        "- The other loads are open loops with Poisson arrivals: at 50, 80 and 200 % of the capacity that the same server had just shown, and at one rate that is the same for all.",
+        f"- That rate is {load.SAME * 100:.0f} % of deepfaked's capacity {'in the same round' if together else 'before the first round'}. A dash: more than {load.LOST * 100:.0f} % had no answer.",
+        f"- Each load lasts about {d['seconds']:.1f} seconds. p99 counts from when a request was due, and is the slowest answer of a round with less than a hundred.",
+        f"- Goodput is what is answered within {d['slo']:g} s. At 200 % it is counted from {d['drowned']:g} s on, when a server that refuses nothing is too late with everything.",
+        "- Memory is proportional set size: what several processes share counts by its part.",
+        "- Ratios are formed within each round: the median, from the least to the greatest. Above 1× deepfaked is ahead. Other figures are medians; the JSON beside this has all.",
+        "- The work is the same: the same ONNX files, JPEG through libjpeg-turbo, tiles, face finder, windows, calibration and fusion. Every peer's verdicts are compared with deepfaked's first.",
+        f"- {batches(d['rows'], s['provider'])}",
+        "- The pictures show no face, so the face model has nothing to do.",
+        "- Peers need no key, keep no accounts, store no results and decode in their own processes. Deepfaked does all that, and decodes in children.",
+        f"- Each peer takes the layout that served the mix faster before the first round: {'a process for each core, or the layout of deepfaked' if cpu else 'a process for every fourth core, or for every second'}.",
     ]
 
 
@@ -159,13 +176,13 @@ def document(d):
     title, alone = ("# Beside other servers", "benchmarks.md") if d["service"]["provider"] == "cpu" else ("# Beside other servers, on a GPU", "benchmarks-gpu.md")
     parts = [
         title, "", f"Written by `scripts/benchmark-peers`; do not edit. The figures of deepfaked alone: [{alone}]({alone}).", "",
-        machine.table(d["facts"]), "", "## Goals", "", goals(d["results"]), "", *uneven(d["results"]),
+        machine.table(d["facts"]), "", "## Goals", "", goals(d["results"]), "", *map(wrapped, uneven(d["results"])),
     ]
     for workload, servers in d["results"].items():
         ours = servers.get(OURS, [])
         order = sorted(servers, key=lambda n: (n != OURS, -max(of(servers[n], "capacity", "throughput"), default=0)))
         parts += [f"## {media.WORKLOADS[workload][0]}", "", table(head(ours), [row(n, servers[n], ours) for n in order]), ""]
         parts += [f"{n}: {r['error']}\n" for n, rounds in servers.items() for r in rounds if "error" in r]
-    parts += ["## How", "", *method(d), *(setting(n, p) for n, p in d["peers"].items() if n not in d["absent"])]
+    parts += ["## How", "", *map(wrapped, method(d)), "", given(d)]
     parts += ["", "Not measured:", "", *(f"- **{n}** {d['peers'][n]['version']}: {why}" for n, why in d["absent"].items())] if d["absent"] else []
     return "\n".join(parts) + "\n"

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from . import load, machine, media, overhead
 from .service import PRECISION, Service, end_on_signal, must_be_built
-from .text import milliseconds, share, table
+from .text import milliseconds, share, table, wrapped
 
 SHARES = (0.5, 0.8, 2.0)  # of the capacity
 POLLING = 8  # times the clients of synchronous requests: most of the time they wait to ask again
@@ -118,6 +118,18 @@ def shown(plot):
     return f"![{plot.stem}]({plot.parent.name}/{plot.name})" if plot.exists() else "–"
 
 
+def method(seconds):
+    """How it is measured, as items of a list."""
+    return [
+        f"- The service has a data folder of its own, its defaults, `--deadline {load.SLO:g}s`, `inference.wait` and `inference.burst` of {load.SLO / 2:g} s, limits that no plan reaches, a queue of jobs that is never full, and 64 uploads at a time.",
+        "- It shares the machine with `deepfaked-bench`, which sends the load.",
+        f"- *Capacity* is a closed loop with so many clients. The loads below it are open loops with Poisson arrivals at shares of that, each about {seconds:g} seconds.",
+        "- Latency counts from when a request was due to its answer; of what got no answer in time, until it was given up. Of asynchronous requests it counts from submission to the result, which is asked for when the service says.",
+        "- *Unsent* is what the load generator had no connection for.",
+        "- A dash: that percentile is the longest latency of all, or of what was never sent. A star: throughput and median latency of the windows were more than 10 % apart.",
+    ]
+
+
 def document(facts, settings, results, seconds, folder, overheads=()):
     rows = [row(name, mode, label, step) for name, mode, steps in results for label, step in steps]
     plots = [(name, MODES[mode], *(shown(folder / f"{name}-{mode}-{what}.png") for what in ("latency", "histogram"))) for name, mode, _ in results]
@@ -125,16 +137,12 @@ def document(facts, settings, results, seconds, folder, overheads=()):
     gpu = settings["provider"] != "cpu"
     return "\n".join([
         "# How fast the service is on a GPU" if gpu else "# How fast the service is", "",
-        "Written by `scripts/benchmark`; do not edit. How it compares with other servers: [benchmarks-peers.md](benchmarks-peers.md).", "",
+        "Written by `scripts/benchmark`; do not edit. Beside other servers: [benchmarks-peers.md](benchmarks-peers.md).", "",
         machine.table(facts), "",
         "## The service" if gpu else "## On this processor", "",
-        f"The service is started with a data folder of its own, its defaults, `--deadline {load.SLO:g}s`, `inference.wait` and `inference.burst` of {load.SLO / 2:g} s, limits that no plan reaches, a queue of jobs that is never full, and 64 uploads at a time. "
-        "It shares the machine with `deepfaked-bench`, which sends the load. "
-        f"*Capacity* is a closed loop with so many clients; the loads below it are open loops with Poisson arrivals at shares of that, "
-        f"each about {seconds:g} seconds. Latency counts from when a request was due to its answer, of successes, and of what got no answer in time until it was given up; that of asynchronous requests from submission to the result, "
-        "which is asked for when the service says. *Unsent* is what the load generator had no connection for, so that it waited there. A dash: that percentile is the longest latency of all, or of what was never sent. A star: throughput and median latency of the windows were more than 10 % apart.", "",
+        *map(wrapped, method(seconds)), "",
         "The media are drawn by ffmpeg and spoken by espeak-ng:", "",
-        *(f"- `{name}`: {media.WORKLOADS[name][0]}" for name in dict.fromkeys(name for name, _, _ in results)), "",
+        *(wrapped(f"- `{name}`: {media.WORKLOADS[name][0]}") for name in dict.fromkeys(name for name, _, _ in results)), "",
         table(HEAD, rows), "",
         "Latency against load, and its histogram at 80 % load:", "",
         table(("media", "requests", "latency", "histogram"), plots), "",

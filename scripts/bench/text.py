@@ -1,5 +1,10 @@
 """Words and tables of the documents."""
 
+import textwrap
+
+WIDTH = 120  # characters of a line, but for rows of tables
+
+
 def milliseconds(seconds):
     """Three digits of a duration in seconds, or a dash."""
     if seconds is None:
@@ -17,3 +22,8 @@ def table(head, rows):
     """A table in Markdown."""
     lines = [" | ".join(str(cell) for cell in cells) for cells in (head, *rows)]
     return "\n".join([f"| {lines[0]} |", "|" + "---|" * len(head), *(f"| {line} |" for line in lines[1:])])
+
+
+def wrapped(words):
+    """A paragraph, or an item of a list, in lines of at most WIDTH characters."""
+    return textwrap.fill(words, WIDTH, subsequent_indent="  " if words.startswith("- ") else "", break_long_words=False, break_on_hyphens=False)

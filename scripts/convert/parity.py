@@ -20,10 +20,12 @@ ROWS = 20
 AROUND = 4  # side of what faces are looked for in, over the longer side of the face
 HEADER = """# Parity of the converted detectors
 
-Written by `make convert-parity`: {rows} real rows of each kind (windows of speech, crops of faces, stretches of clips), half of
-them genuine, of as many sources as there are. Each number is the largest difference of the logit between the framework and
-ONNX Runtime {runtime}; {tolerance:.0e} is allowed. Where the framework is PyTorch, the network is this project's own, filled with
-the published weights; README.md says how it compares with its authors' code. YuNet's logit is that of the surest face.
+Written by `make convert-parity`: {rows} real rows of each kind (windows of speech, crops of faces, stretches of
+clips), half of them genuine, of as many sources as there are.
+Each number is the largest difference of the logit between the framework and ONNX Runtime {runtime};
+{tolerance:.0e} is allowed.
+Where the framework is PyTorch, the network is this project's own, filled with the published weights; README.md
+says how it compares with its authors' code. YuNet's logit is that of the surest face.
 
 | detector | framework | logits, lowest and highest | batch 1 | batch {batch} |
 |---|---|---|---|---|
