@@ -40,19 +40,18 @@ var unwrapped = map[string]bool{
 func documents(t *testing.T) map[string]string {
 	t.Helper()
 	found := map[string]string{}
-	err := filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
+	repository := os.DirFS(root)
+	err := fs.WalkDir(repository, ".", func(name string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
-		case d.IsDir() && name != root && (strings.HasPrefix(d.Name(), ".") || d.Name() == "node_modules"):
-			return filepath.SkipDir
-		case d.IsDir() || filepath.Ext(name) != ".md":
+		case d.IsDir() && name != "." && (strings.HasPrefix(d.Name(), ".") || d.Name() == "node_modules"):
+			return fs.SkipDir
+		case d.IsDir() || path.Ext(name) != ".md":
 			return nil
 		}
-		text, err := os.ReadFile(name)
-		if err == nil {
-			found[filepath.ToSlash(strings.TrimPrefix(name, root+string(filepath.Separator)))] = string(text)
-		}
+		text, err := fs.ReadFile(repository, name)
+		found[name] = string(text)
 		return err
 	})
 	if err != nil {
@@ -139,7 +138,7 @@ func TestTargetsOfMakeAreThere(t *testing.T) {
 		t.Fatal(err)
 	}
 	targets := map[string]bool{}
-	for _, word := range strings.Fields(phony.FindStringSubmatch(string(makefile))[1]) {
+	for word := range strings.FieldsSeq(phony.FindStringSubmatch(string(makefile))[1]) {
 		targets[word] = true
 	}
 	for name, text := range documents(t) {
