@@ -124,9 +124,9 @@ def method(seconds):
         f"- The service has a data folder of its own, its defaults, `--deadline {load.SLO:g}s`, `inference.wait` and `inference.burst` of {load.SLO / 2:g} s, limits that no plan reaches, a queue of jobs that is never full, and 64 uploads at a time.",
         "- It shares the machine with `deepfaked-bench`, which sends the load.",
         f"- *Capacity* is a closed loop with so many clients. The loads below it are open loops with Poisson arrivals at shares of that, each about {seconds:g} seconds.",
-        "- Latency counts from when a request was due to its answer; of what got no answer in time, until it was given up. Of asynchronous requests it counts from submission to the result, which is asked for when the service says.",
+        "- Latency counts from when a request was due to its answer, or until it was given up. For jobs it counts from submission to the result, which is asked for when the service says.",
         "- *Unsent* is what the load generator had no connection for.",
-        "- A dash: that percentile is the longest latency of all, or of what was never sent. A star: throughput and median latency of the windows were more than 10 % apart.",
+        "- A dash: that percentile is the longest latency of all, or falls among requests that were never sent. A star: throughput and median latency of the windows were more than 10 % apart.",
     ]
 
 
