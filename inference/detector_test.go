@@ -127,8 +127,8 @@ func newTestDetector(t *testing.T, media *preprocess.Media, boxes []float32) *De
 	return detectorOf(t, media, needed(), func(rows meanRunner) Runner { return finder{rows, boxes} })
 }
 
-// detectorOf has models of some tasks, of which find makes the one that finds faces.
-func detectorOf(t *testing.T, media *preprocess.Media, tasks []models.Task, find func(meanRunner) Runner) *Detector {
+// detectorOf has models of some tasks, of which find makes the one that finds faces; others may be changed.
+func detectorOf(t *testing.T, media *preprocess.Media, tasks []models.Task, find func(meanRunner) Runner, change ...func(Executor)) *Detector {
 	t.Helper()
 	e, cards := Executor{}, []models.Card{}
 	for _, task := range tasks {
@@ -145,6 +145,9 @@ func detectorOf(t *testing.T, media *preprocess.Media, tasks []models.Task, find
 	}
 	e[string(models.VoiceActivity)] = hearer(e[string(models.VoiceActivity)].(meanRunner))
 	e[string(models.FaceDetection)] = find(e[string(models.FaceDetection)].(meanRunner))
+	for _, apply := range change {
+		apply(e)
+	}
 	s, err := NewScheduler(DefaultSchedulerOptions(), []Executor{e})
 	if err != nil {
 		t.Fatal(err)

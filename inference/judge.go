@@ -34,6 +34,7 @@ type finding struct {
 	threshold float64 // log-odds
 	claim     claim
 	speech    time.Duration // of sound
+	likeness  *float64      // to the training media of the model that knows the least of its kind, from 1 to 0; nil where none tells
 }
 
 // ofFaces says whether its pieces are faces, which a model of another task has found.
@@ -41,7 +42,7 @@ func (f finding) ofFaces() bool { return len(f.pieces[0].track) > 0 }
 
 func (f finding) report() Finding {
 	line := f.claim.decide(f.logOdds, f.told, f.threshold).threshold
-	out := Finding{Task: string(f.task), ProbabilityFake: f.claim.probability(f.told), LogOdds: f.logOdds, Threshold: line}
+	out := Finding{Task: string(f.task), ProbabilityFake: f.claim.probability(f.told), LogOdds: f.logOdds, Threshold: line, Likeness: f.likeness}
 	for _, p := range f.pieces {
 		one := Piece{AtSeconds: p.seconds, ProbabilityFake: f.claim.probability(p.told)}
 		if !p.box.Empty() {
@@ -103,9 +104,9 @@ func (d *Detector) judgeTask(ctx context.Context, req Request, media *preprocess
 		return f, errors.Join(err, ctx.Err())
 	}
 	cards := d.judges[t]
-	outputs := func(c models.Card) ([]float64, error) { return d.look(ctx, req, media, c, f.pieces) }
+	outputs := func(c models.Card) (judgement, error) { return d.look(ctx, req, media, c, f.pieces) }
 	if t == models.SpeechSynthesis {
-		outputs = func(c models.Card) ([]float64, error) { return sound.outputs(c, f.pieces), nil }
+		outputs = func(c models.Card) (judgement, error) { return judgement{logits: sound.outputs(c, f.pieces)}, nil }
 	}
 	for _, c := range cards {
 		judged, err := outputs(c)
@@ -113,10 +114,11 @@ func (d *Detector) judgeTask(ctx context.Context, req Request, media *preprocess
 			return f, err
 		}
 		own := slices.Clone(f.pieces)
-		for i, z := range judged {
+		for i, z := range judged.logits {
 			own[i].logOdds = calibrated(calibrationOf(c, media, own[i]), z)
 		}
 		f.add(c, own, len(cards))
+		f.compare(judged.likeness)
 	}
 	f.threshold = taskThreshold(cards, media.Kind, req.Sensitivity)
 	return f, nil
@@ -138,6 +140,16 @@ func (f *finding) add(c models.Card, own []piece, n int) {
 	f.claim.high += limits.high / float64(n)
 }
 
+// compare takes in how like its training media the pieces are to one model.
+func (f *finding) compare(likeness []float64) {
+	if len(likeness) == 0 {
+		return
+	}
+	if whole := mean(likeness); f.likeness == nil || whole < *f.likeness {
+		f.likeness = &whole
+	}
+}
+
 // calibrationOf is a model's calibration for a piece: that of a frame as a whole goes by its size.
 func calibrationOf(c models.Card, media *preprocess.Media, p piece) models.Calibration {
 	if c.Task != models.ImageSynthesis {
@@ -146,15 +158,15 @@ func calibrationOf(c models.Card, media *preprocess.Media, p piece) models.Calib
 	return c.Calibration.At(min(media.Frames[p.frame].Width, media.Frames[p.frame].Height))
 }
 
-// look has a model judge pieces of frames or stretches and returns an output for each.
-func (d *Detector) look(ctx context.Context, req Request, media *preprocess.Media, c models.Card, pieces []piece) ([]float64, error) {
+// look has a model judge pieces of frames or stretches.
+func (d *Detector) look(ctx context.Context, req Request, media *preprocess.Media, c models.Card, pieces []piece) (judgement, error) {
 	w := d.work(media, c, pieces)
 	w.work.Account, w.work.Priority = req.Account, req.Priority
-	logits, err := d.parts.Scheduler.Run(ctx, w.work)
+	outputs, err := d.parts.Scheduler.Run(ctx, w.work)
 	if err != nil {
-		return nil, err
+		return judgement{}, err
 	}
-	return w.pool(logits), nil
+	return w.pool(outputs), nil
 }
 
 // overTime pools the pieces of each frame, or stretch, and then these.

@@ -20,6 +20,7 @@ const (
 	TooShort     ReasonCode = "too_short"
 	NoFace       ReasonCode = "no_face"
 	PartlyUnseen ReasonCode = "partly_unseen"
+	Unlike       ReasonCode = "unlike_training_data"
 )
 
 // Reason is one of them.
@@ -33,6 +34,7 @@ type Reason struct {
 const (
 	smallestSide   = 64 // pixels
 	shortestSpeech = time.Second
+	leastLikeness  = 0.5 // below which fewer than one in forty media of unseen sources lie (scripts/train/vision/likeness.py)
 )
 
 // Text is the reason as a sentence for people. It is empty for what is no reason.
@@ -52,12 +54,14 @@ func (c ReasonCode) Text() string {
 		return "No face was found that is large enough to be judged."
 	case PartlyUnseen:
 		return "Part of the file was not judged: the notes of the report say which."
+	case Unlike:
+		return "It is unlike what the models were trained on, such as a chart, a pattern or a screen of text: what they say of it counts for less."
 	}
 	return ""
 }
 
 // thin says whether evidence is too little for there to be no sign of a fake.
-func (c ReasonCode) thin() bool { return c == TooSmall || c == TooShort }
+func (c ReasonCode) thin() bool { return c == TooSmall || c == TooShort || c == Unlike }
 
 // reasons are what bears on a verdict that rests on the findings.
 func reasons(media *preprocess.Media, findings []finding, notes []preprocess.Note) []Reason {
@@ -74,6 +78,7 @@ func reasons(media *preprocess.Media, findings []finding, notes []preprocess.Not
 		{TooShort, slices.ContainsFunc(findings, finding.brief)},
 		{NoFace, pictures && !empty(media) && !judged(findings, models.FaceManipulation)},
 		{PartlyUnseen, len(notes) > 0},
+		{Unlike, slices.ContainsFunc(findings, finding.strange)},
 	} {
 		if r.holds {
 			out = append(out, Reason{Code: r.code, Text: r.code.Text()})
@@ -86,6 +91,9 @@ func reasons(media *preprocess.Media, findings []finding, notes []preprocess.Not
 func judged(findings []finding, t models.Task) bool {
 	return slices.ContainsFunc(findings, func(f finding) bool { return f.task == t })
 }
+
+// strange says whether what it judged is unlike the media that its models were trained on.
+func (f finding) strange() bool { return f.likeness != nil && *f.likeness < leastLikeness }
 
 // brief says whether what it judged is speech, and too little of it.
 func (f finding) brief() bool { return f.task == models.SpeechSynthesis && f.speech < shortestSpeech }

@@ -1,12 +1,14 @@
 package inference
 
 import (
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"deepfaked/models"
 	"deepfaked/preprocess"
 )
 
@@ -66,4 +68,36 @@ func TestThinEvidenceIsUnclear(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, c.want, got.Report.Assessment, name)
 	}
+}
+
+// comparer is a model that says of every row how like its training media it is.
+type comparer struct {
+	meanRunner
+
+	likeness float32
+}
+
+func (c comparer) Run(n int) (out []float32, err error) {
+	logits, err := c.meanRunner.Run(n)
+	for _, z := range logits {
+		out = append(out, z, c.likeness)
+	}
+	return out, err
+}
+
+// TestUnlikeTrainingMedia: a bar chart was called fake .79, as if the model had learned what charts are.
+func TestUnlikeTrainingMedia(t *testing.T) {
+	t.Parallel()
+	for likeness, unlike := range map[float32]bool{.25: true, .75: false} {
+		m := media(preprocess.Image, []preprocess.Frame{grey(0, 0)}, nil)
+		m.Width, m.Height = 100, 100
+		image := string(models.ImageSynthesis)
+		find := func(rows meanRunner) Runner { return finder{rows, noFaces} }
+		d := detectorOf(t, m, needed(), find, func(e Executor) { e[image] = comparer{e[image].(meanRunner), likeness} })
+		got, err := d.Detect(t.Context(), Request{})
+		require.NoError(t, err)
+		assert.Equal(t, unlike, slices.Contains(reasonCodes(got.Report), Unlike))
+		assert.InDelta(t, likeness, *got.Report.Findings[0].Likeness, 1e-9)
+	}
+	assert.Equal(t, Unclear, assess(Real, -1, []Reason{{Code: Unlike}}), "that it has no sign of a fake would be too much to say")
 }

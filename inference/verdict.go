@@ -105,7 +105,10 @@ type Finding struct {
 	ProbabilityFake float64 `json:"probability_fake"`
 	LogOdds         float64 `json:"log_odds"` // as in Report
 	Threshold       float64 `json:"threshold"`
-	Pieces          []Piece `json:"pieces"`
+	// Likeness says how like the media that its models were trained on the file is, from 1 to 0; left out where none tells.
+	// Log-odds count as much as that already.
+	Likeness *float64 `json:"likeness,omitempty"`
+	Pieces   []Piece  `json:"pieces"`
 }
 
 // Piece is a frame, a face, a face in a stretch of frames or a window of sound.

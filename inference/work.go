@@ -22,13 +22,26 @@ func (r *rowsOf) add(piece, n int, share float64) {
 	}
 }
 
-// pool averages the logits of the rows of each piece.
-func (r rowsOf) pool(logits []float32) []float64 {
-	sum := make([]float64, r.count)
-	for i, z := range logits {
-		sum[r.owner[i]] += r.share[i] * float64(z)
+// judgement is what a model says of each piece.
+type judgement struct {
+	logits   []float64
+	likeness []float64 // to its training media, from 1 to 0; nil where the model tells none
+}
+
+// pool averages what is said of the rows of each piece.
+func (r rowsOf) pool(outputs []float32) judgement {
+	j := judgement{logits: make([]float64, r.count)}
+	numbers := len(outputs) / len(r.owner)
+	if numbers > 1 {
+		j.likeness = make([]float64, r.count)
 	}
-	return sum
+	for i, piece := range r.owner {
+		j.logits[piece] += r.share[i] * float64(outputs[i*numbers])
+		if numbers > 1 {
+			j.likeness[piece] += r.share[i] * float64(outputs[i*numbers+1])
+		}
+	}
+	return j
 }
 
 // work cuts the pieces into the rows that the model takes.

@@ -3,6 +3,7 @@ package inference
 import (
 	"bytes"
 	"image"
+	"slices"
 	"testing"
 
 	"deepfaked/inference/face"
@@ -45,7 +46,7 @@ func TestOverviewCountsAsMuchAsAllTiles(t *testing.T) {
 			if len(r.owner) != c.rows {
 				t.Fatalf("%d rows, want %d", len(r.owner), c.rows)
 			}
-			if got := r.pool(logits); [2]float64(got) != c.want {
+			if got := r.pool(logits).logits; [2]float64(got) != c.want {
 				t.Errorf("got %v, want %v", got, c.want)
 			}
 			for i := range r.owner {
@@ -116,7 +117,21 @@ func TestSurroundFollowsTheCrop(t *testing.T) {
 	if !bytes.Equal(row.U8, want) {
 		t.Errorf("got %v, want %v", row.U8, want)
 	}
-	if got := r.pool([]float32{3}); len(got) != 1 || got[0] != 3 {
-		t.Errorf("got the logits %v of one face, want 3", got)
+	if got := r.pool([]float32{3}); len(got.logits) != 1 || got.logits[0] != 3 || got.likeness != nil {
+		t.Errorf("got %v of one face, want the logit 3 alone", got)
+	}
+}
+
+// TestLikenessIsPooledAsLogitsAre: of two numbers a row the second would have been taken for the next row's logit.
+func TestLikenessIsPooledAsLogitsAre(t *testing.T) {
+	t.Parallel()
+	r := rowsOf{count: 2}
+	r.add(0, 1, .5)
+	r.add(0, 2, .5)
+	r.add(1, 1, 1)
+	got := r.pool([]float32{4, 1, 2, .5, 0, 0, -3, .75})
+	want := judgement{logits: []float64{2.5, -3}, likeness: []float64{.625, .75}}
+	if !slices.Equal(got.logits, want.logits) || !slices.Equal(got.likeness, want.likeness) {
+		t.Errorf("got %v, want %v", got, want)
 	}
 }

@@ -57,7 +57,7 @@ func TestValidateNamesTheField(t *testing.T) {
 		"not square":           {"input.shape", func(c *Card) { c.Input.Shape = []int64{-1, 2, 4, 3} }},
 		"output type":          {"output.type", func(c *Card) { c.Output.Type = "uint8" }},
 		"output name":          {"output.name", func(c *Card) { c.Output.Name = "" }},
-		"two numbers a row":    {"output.shape", func(c *Card) { c.Output.Shape = []int64{-1, 2} }},
+		"three numbers a row":  {"output.shape", func(c *Card) { c.Output.Shape = []int64{-1, 3} }},
 		"no tiles":             {"preprocessing.tiles", func(c *Card) { c.Preprocessing.Tiles = 0 }},
 		"method":               {"calibration.method", func(c *Card) { c.Calibration.Method = "isotonic" }},
 		"scale negative":       {"calibration.scale", func(c *Card) { c.Calibration.Scale = -1 }},
@@ -243,8 +243,9 @@ func FuzzParse(f *testing.F) {
 		if n := card.Input.RowLen(); n < 1 || n > maxRowLen {
 			t.Errorf("a row of %v has %d elements", card.Input.Shape, n)
 		}
-		if numbers := card.Output.RowLen(); numbers != 1 && card.Task != VoiceActivity && (card.Task != FaceDetection || numbers%BoxLen != 0) {
-			t.Errorf("output %v is neither one number a row nor steps nor boxes", card.Output.Shape)
+		judged := card.Task == ImageSynthesis || card.Task == FaceManipulation
+		if numbers := card.Output.RowLen(); numbers != 1 && (!judged || numbers != 2) && card.Task != VoiceActivity && (card.Task != FaceDetection || numbers%BoxLen != 0) {
+			t.Errorf("output %v is neither log-odds, with or without likeness, nor steps nor boxes", card.Output.Shape)
 		}
 		if card.Task == FaceMotion && card.Input.RowLen() != card.Preprocessing.Frames*int(card.Input.Shape[2]*card.Input.Shape[2])*3 {
 			t.Errorf("a row of %v does not hold %d frames", card.Input.Shape, card.Preprocessing.Frames)

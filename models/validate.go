@@ -137,8 +137,8 @@ func checkOutput(c *Card) error {
 	if err := checkTensor("output", c.Output); err != nil {
 		return err
 	}
-	if c.Output.RowLen() != 1 {
-		return wrong("output.shape", "must hold one number a row: [-1] or [-1, 1]")
+	if n := c.Output.RowLen(); n != 1 && (n != 2 || c.Task != ImageSynthesis && c.Task != FaceManipulation) {
+		return wrong("output.shape", "must hold one number a row, [-1] or [-1, 1], or two of a picture or a face: [-1, 2]")
 	}
 	return nil
 }
