@@ -22,7 +22,7 @@ type evalCommand struct {
 	JSON   bool    `name:"json" env:"DEEPFAKED_JSON" help:"Print one JSON object (default: tables)."`
 	Plots  string  `env:"DEEPFAKED_PLOTS" placeholder:"DIR" help:"Folder to draw into as PNG files, for each medium: ROC, DET curve, reliability and histogram (default: none)."`
 	Prior  *string `name:"prior" hidden:"" help:"Refused with a sentence."`
-	Folder string  `arg:"" name:"dir" help:"Folder with genuine files below real/ and fake ones below fake/, at any depth."`
+	Folder string  `arg:"" name:"dir" help:"Folder with genuine files below real/ and fake ones below fake/, at any depth. Folders right below those, such as real/portraits, are kinds, which get figures of their own."`
 }
 
 // run measures the detector on files whose truth is known.
@@ -86,7 +86,7 @@ func evaluate(ctx context.Context, j *jury, files labelled, to streams) *evaluat
 			_, _ = fmt.Fprintf(to.err, "deepfaked: %s: %s\n", filename.Shown(r.File), r.Message)
 		}
 		_ = bar.Add(1)
-		e.add(r, files.fake[r.File])
+		e.add(r, files.fake[r.File], files.kind[r.File])
 	})
 	_ = bar.Finish()
 	return e

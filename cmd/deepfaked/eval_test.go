@@ -159,8 +159,8 @@ func TestEvalLeavesNoOlderPlots(t *testing.T) {
 	c := evalCommand{Plots: plots}
 	e := newEvaluation()
 	for _, kind := range kinds {
-		e.add(outcome(kind, .2, .9, .7, .4), false)
-		e.add(outcome(kind, .8, .9, .7, .4), true)
+		e.add(outcome(kind, .2, .9, .7, .4), false, "")
+		e.add(outcome(kind, .8, .9, .7, .4), true, "")
 	}
 	require.NoError(t, c.draw(e))
 	place(t, plots, "image-notes.png", nil)
@@ -169,7 +169,7 @@ func TestEvalLeavesNoOlderPlots(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, found, 14)
 	e = newEvaluation()
-	e.add(outcome(preprocess.Image, .2, .9, .7, .4), false)
+	e.add(outcome(preprocess.Image, .2, .9, .7, .4), false, "")
 	require.NoError(t, c.draw(e))
 	found, err = os.ReadDir(plots)
 	require.NoError(t, err)

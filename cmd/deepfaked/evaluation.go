@@ -24,6 +24,15 @@ type tally struct {
 	ranks   measure.Scores // log-odds: probabilities end where validation does, and tie there
 	chances measure.Scores // P(fake), as it is told
 	points  map[inference.Sensitivity]*decided
+	kinds   map[string]*tally // by the kind of their subject or source, of the files that have one
+}
+
+func newTally() *tally {
+	m := &tally{points: map[inference.Sensitivity]*decided{}, kinds: map[string]*tally{}}
+	for _, s := range inference.Sensitivities() {
+		m.points[s] = &decided{}
+	}
+	return m
 }
 
 // decided are the decisions at one sensitivity, true for fake.
@@ -34,8 +43,8 @@ type decided struct {
 
 func newEvaluation() *evaluation { return &evaluation{media: map[preprocess.Kind]*tally{}} }
 
-// add counts a file. Its medium is that of its content.
-func (e *evaluation) add(r judged, fake bool) {
+// add counts a file, also among those of its kind if that is not empty. Its medium is that of its content.
+func (e *evaluation) add(r judged, fake bool, kind string) {
 	e.files++
 	if r.Error != "" {
 		e.failed++
@@ -47,12 +56,20 @@ func (e *evaluation) add(r judged, fake bool) {
 	}
 	m, ok := e.media[r.Kind]
 	if !ok {
-		m = &tally{points: map[inference.Sensitivity]*decided{}}
-		for _, s := range inference.Sensitivities() {
-			m.points[s] = &decided{}
-		}
+		m = newTally()
 		e.media[r.Kind] = m
 	}
+	m.add(r, fake)
+	if kind == "" {
+		return
+	}
+	if m.kinds[kind] == nil {
+		m.kinds[kind] = newTally()
+	}
+	m.kinds[kind].add(r, fake)
+}
+
+func (m *tally) add(r judged, fake bool) {
 	m.ranks.Add(r.Report.LogOdds, fake)
 	m.chances.Add(r.Report.ProbabilityFake, fake)
 	for s, p := range m.points {

@@ -51,6 +51,7 @@ type mediumReport struct {
 	EER         figure                                `json:"eer"`
 	ECE         figure                                `json:"ece"`
 	Points      map[inference.Sensitivity]pointReport `json:"operating_points"`
+	Kinds       map[string]mediumReport               `json:"kinds,omitempty"` // by the folder below real/ and fake/
 }
 
 type pointReport struct {
@@ -81,6 +82,12 @@ func (m *tally) report() mediumReport {
 		r := p.rates()
 		out.Points[level] = pointReport{figure(p.threshold()), figure(r.FPR), figure(r.TPR), figure(r.Balanced())}
 	}
+	for kind, of := range m.kinds {
+		if out.Kinds == nil {
+			out.Kinds = map[string]mediumReport{}
+		}
+		out.Kinds[kind] = of.report()
+	}
 	return out
 }
 
@@ -89,7 +96,7 @@ func (m *tally) report() mediumReport {
 func (e *evaluation) printTables(w io.Writer) error {
 	var err error
 	if len(e.media) > 0 {
-		err = errors.Join(e.printMedia(w), e.printPoints(w))
+		err = errors.Join(e.printMedia(w), e.printPoints(w), e.printKinds(w))
 	}
 	_, last := fmt.Fprintln(w, strings.Join(e.remarks(), "\n"))
 	return errors.Join(err, last)
@@ -136,6 +143,7 @@ func (e *evaluation) remarks() []string {
 				out = append(out, fmt.Sprintf("%s: no %s file was judged, so that what a dash stands for can't be had.", kind, class))
 			}
 		}
+		out = append(out, m.worst(string(kind))...)
 		if m.mixed() {
 			out = append(out, fmt.Sprintf("%s: thresholds differ between files, as other tasks found something to judge or less may be told of a file than decided; each was decided by its own, the median is shown.", kind))
 		}

@@ -32,16 +32,16 @@ func outcome(kind preprocess.Kind, p float64, thresholds ...float64) judged {
 func TestReportByHand(t *testing.T) {
 	t.Parallel()
 	e := newEvaluation()
-	e.add(outcome("image", .6, .9, .7, .5), false)
-	e.add(outcome("image", .2, .9, .7, .5), false)
-	e.add(outcome("image", .55, .7, .5, .3), true)
-	e.add(outcome("image", .95, .9, .7, .5), true)
-	e.add(outcome("audio", .4, .9, .7, .3), false)
-	e.add(judged{Error: "empty_file"}, true)
+	e.add(outcome("image", .6, .9, .7, .5), false, "")
+	e.add(outcome("image", .2, .9, .7, .5), false, "")
+	e.add(outcome("image", .55, .7, .5, .3), true, "")
+	e.add(outcome("image", .95, .9, .7, .5), true, "")
+	e.add(outcome("audio", .4, .9, .7, .3), false, "")
+	e.add(judged{Error: "empty_file"}, true, "")
 	// Nothing to judge is no right or wrong answer: a score of 0 for each of such files moved every figure.
 	nothing := outcome("image", .5, 1, 1, 1)
 	nothing.Report.Assessment = inference.NotApplicable
-	e.add(nothing, true)
+	e.add(nothing, true, "")
 
 	text, err := json.Marshal(e.report())
 	require.NoError(t, err)
@@ -97,11 +97,40 @@ func cut(v any) any {
 func TestTablesOfNothing(t *testing.T) {
 	t.Parallel()
 	e := newEvaluation()
-	e.add(judged{Error: "empty_file"}, true)
+	e.add(judged{Error: "empty_file"}, true, "")
 	var out bytes.Buffer
 	require.NoError(t, e.printTables(&out))
 	assert.Equal(t, "1 files, 1 failed.\n", out.String())
 	text, err := json.Marshal(e.report())
 	require.NoError(t, err)
 	assert.JSONEq(t, `{"files": 1, "failed": 1, "not_applicable": 0, "media": {}}`, string(text))
+}
+
+// TestKinds: a detector that accused every third drawing had 5 % false positives over all, and eval showed nothing else.
+func TestKinds(t *testing.T) {
+	t.Parallel()
+	e := newEvaluation()
+	for _, f := range []struct {
+		p    float64
+		fake bool
+		kind string
+	}{
+		{.1, false, "portraits"}, {.8, true, "portraits"}, {.8, false, "drawings"}, {.2, false, "drawings"}, {.3, true, "swaps"}, {.4, false, ""},
+	} {
+		e.add(outcome("image", f.p, .9, .7, .5), f.fake, f.kind)
+	}
+	kinds := e.report().Media["image"].Kinds
+	assert.Len(t, kinds, 3)
+	assert.Equal(t, figure(1), kinds["portraits"].AUC)
+	assert.Equal(t, figure(.5), kinds["drawings"].Points["balanced"].FPR)
+	assert.Equal(t, 4, e.report().Media["image"].Real)
+	var out bytes.Buffer
+	require.NoError(t, e.printTables(&out))
+	text := strings.Join(strings.Fields(out.String()), " ")
+	for _, want := range []string{
+		"MEDIUM KIND GENUINE FAKE AUC FALSE POSITIVES DETECTED", "image drawings 2 0 - 50.0 % -", "image swaps 0 1 - - 0.0 %",
+		"called fake most often is drawings, 50.0 % of them.", "found least often is swaps, 0.0 % of them.",
+	} {
+		assert.Contains(t, text, want)
+	}
 }

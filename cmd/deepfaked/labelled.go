@@ -23,12 +23,13 @@ const (
 
 // labelled are files whose truth is known.
 type labelled struct {
-	names      []string        // in the order of their folders
-	fake       map[string]bool // by name
-	unlabelled int             // files that are in no such folder
-	repeated   int             // files and folders that have been found before, by another name
-	hidden     int             // files and folders whose names begin with a dot
-	closed     []string        // for each folder that can't be read a sentence
+	names      []string          // in the order of their folders
+	fake       map[string]bool   // by name
+	kind       map[string]string // by name: the folder below the one that says real or fake; none for files beside such folders
+	unlabelled int               // files that are in no such folder
+	repeated   int               // files and folders that have been found before, by another name
+	hidden     int               // files and folders whose names begin with a dot
+	closed     []string          // for each folder that can't be read a sentence
 
 	first  map[filename.Identity]string // the name by which a file was found
 	walked map[visit]bool
@@ -46,6 +47,18 @@ type visit struct {
 type step struct {
 	folder fs.FileInfo
 	label  string
+	kind   string
+}
+
+// into is what a folder of a name makes of the label and the kind of the one above.
+func (s step) into(name string, folder fs.FileInfo) step {
+	switch {
+	case name == folderReal || name == folderFake:
+		return step{folder: folder, label: name}
+	case s.label != "" && s.kind == "":
+		return step{folder, s.label, name}
+	}
+	return step{folder, s.label, s.kind}
 }
 
 // findLabelled looks for files in folders called real or fake below dir; of
@@ -56,7 +69,7 @@ func findLabelled(ctx context.Context, dir string) (labelled, error) {
 }
 
 func newLabelled(read func(dir string) ([]fs.DirEntry, error)) labelled {
-	return labelled{fake: map[string]bool{}, first: map[filename.Identity]string{}, walked: map[visit]bool{}, read: read}
+	return labelled{fake: map[string]bool{}, kind: map[string]string{}, first: map[filename.Identity]string{}, walked: map[visit]bool{}, read: read}
 }
 
 func (l *labelled) find(ctx context.Context, dir string) error {
@@ -71,7 +84,7 @@ func (l *labelled) find(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
-	l.walk(ctx, entries, dir, "", []step{{info, ""}})
+	l.walk(ctx, entries, dir, []step{{folder: info}})
 	switch {
 	case ctx.Err() != nil:
 		return errInterrupted
@@ -85,11 +98,12 @@ func (l *labelled) find(ctx context.Context, dir string) error {
 	return usageError{fmt.Errorf("%s holds no file in a folder called %s or %s", filename.Shown(dir), folderReal, folderFake)}
 }
 
-// walk collects the files among the entries of a folder. The label is that of the nearest folder
-// above which has one; above are all folders on the way, so that a link to one of
+// walk collects the files among the entries of a folder, which is the last of those above. Its label is that of the
+// nearest folder which has one; above are all folders on the way, so that a link to one of
 // them is not followed in circles. Cut says that one was not for which another way would have
 // had another label. It ends early with the context.
-func (l *labelled) walk(ctx context.Context, entries []fs.DirEntry, dir, label string, above []step) (cut bool) {
+func (l *labelled) walk(ctx context.Context, entries []fs.DirEntry, dir string, above []step) (cut bool) {
+	here := above[len(above)-1]
 	for _, e := range entries {
 		if ctx.Err() != nil {
 			return cut
@@ -100,13 +114,13 @@ func (l *labelled) walk(ctx context.Context, entries []fs.DirEntry, dir, label s
 		case strings.HasPrefix(e.Name(), "."):
 			l.hidden++
 		case err == nil && info.IsDir():
-			cut = l.descend(ctx, path, step{info, nearest(e.Name(), label)}, above) || cut
-		case err != nil && nearest(e.Name(), "") != "":
+			cut = l.descend(ctx, path, here.into(e.Name(), info), above) || cut
+		case err != nil && (e.Name() == folderReal || e.Name() == folderFake):
 			l.cannotRead(path, err)
-		case label == "":
+		case here.label == "":
 			l.unlabelled++
 		default:
-			l.add(path, info, label == folderFake)
+			l.add(path, info, here)
 		}
 	}
 	return cut
@@ -124,16 +138,18 @@ func (l *labelled) descend(ctx context.Context, path string, to step, above []st
 		l.repeated++
 		return false
 	}
-	cut = l.walk(ctx, l.below(path), path, to.label, append(slices.Clone(above), to))
+	cut = l.walk(ctx, l.below(path), path, append(slices.Clone(above), to))
 	l.walked[this] = told && !cut
 	return cut
 }
 
 // add takes a file, once: links would have it count, and narrow the intervals, as several.
 // info is nil where a link leads nowhere.
-func (l *labelled) add(path string, info fs.FileInfo, fake bool) {
+func (l *labelled) add(path string, info fs.FileInfo, in step) {
+	fake := in.label == folderFake
 	if info == nil || !l.again(path, info, fake) {
-		l.names, l.fake[path] = append(l.names, path), fake
+		l.names = append(l.names, path)
+		l.fake[path], l.kind[path] = fake, in.kind
 	}
 }
 
@@ -168,13 +184,6 @@ func (l *labelled) cannotRead(dir string, err error) {
 		err = path.Err // the sentence names the folder
 	}
 	l.closed = append(l.closed, fmt.Sprintf("%s: The folder cannot be read: %v.", filename.Shown(dir), err))
-}
-
-func nearest(folder, label string) string {
-	if folder == folderReal || folder == folderFake {
-		return folder
-	}
-	return label
 }
 
 // tellLeftOut says what is not judged, or how much, and why.

@@ -45,6 +45,19 @@ func TestNearestFolderTells(t *testing.T) {
 		"deepfaked: 2 files or folders are left out, because their names begin with a dot\n", out.String())
 }
 
+// TestKindIsTheFolderBelowTheLabel: how deep a file lies below it makes no difference.
+func TestKindIsTheFolderBelowTheLabel(t *testing.T) {
+	t.Parallel()
+	dir := tree(t, "set/real/portraits/x/1.jpg", "real/portraits/2.jpg", "fake/3.jpg", "fake/gan/real/4.jpg", "fake/gan/real/scans/5.jpg")
+	l, err := findLabelled(t.Context(), dir)
+	require.NoError(t, err)
+	got := map[string]string{}
+	for name, kind := range l.kind {
+		got[filepath.Base(name)] = kind
+	}
+	assert.Equal(t, map[string]string{"1.jpg": "portraits", "2.jpg": "portraits", "3.jpg": "", "4.jpg": "", "5.jpg": "scans"}, got)
+}
+
 // TestLinks: media are often linked from where they lie, and a link can lead back.
 func TestLinks(t *testing.T) {
 	t.Parallel()
