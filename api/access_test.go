@@ -86,7 +86,7 @@ func TestWhoHasTheAnswerIsNotGone(t *testing.T) {
 	must(t, <-stopped)
 	gone := 0
 	for _, line := range s.lines() {
-		if line["gone"] != nil || line["level"] != "ERROR" {
+		if failed := line["status"] != float64(503); line["gone"] != nil || failed != (line["level"] == "ERROR") {
 			gone++
 		}
 	}

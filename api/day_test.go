@@ -34,9 +34,10 @@ func TestFailuresOfTheServiceAreNotTheDays(t *testing.T) {
 		fails.Store(&err)
 		s.detect(key, photo()).want(status, code)
 	}
-	for _, err := range []error{errors.New("the decoder is lost"), context.DeadlineExceeded, spool.ErrFull, job.ErrClosed} {
+	for _, err := range []error{errors.New("the decoder is lost"), context.DeadlineExceeded, spool.ErrFull} {
 		fail(err, 500, "internal_error")
 	}
+	fail(job.ErrClosed, 503, "internal_error")
 	for range 4 { // which have waited in vain
 		fail(&inference.SaturatedError{RetryAfter: time.Second}, 429, "rate_limited")
 	}

@@ -51,7 +51,7 @@ func (s *Server) detect(c *gin.Context) {
 func (s *Server) receive(r *http.Request, call *call) (*form, error) {
 	none := &form{}
 	if reason := s.Ready(); reason != nil {
-		return none, fmt.Errorf("%w: %w", errNotReady, reason)
+		return none, &unreadyError{reason}
 	}
 	quota := s.opts.Accounts.Check(r.Context(), *call.account)
 	exhausted := errors.Is(quota, account.ErrQuotaExceeded)

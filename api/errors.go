@@ -32,9 +32,21 @@ const (
 type problem struct {
 	code       string
 	message    string
-	retryAfter time.Duration // only with rateLimited
+	retryAfter time.Duration // only with rateLimited, and where the service is not ready
 	reason     Reason        // for the observer, where the code is too coarse
 }
+
+// soon is after how long whoever finds the service not ready may ask again.
+const soon = 2 * time.Second
+
+// unreadyError is why nothing can be judged at present, in words that a client may read.
+type unreadyError struct{ reason error }
+
+// Error says so.
+func (e *unreadyError) Error() string { return "the service is not ready: " + e.reason.Error() }
+
+// Unwrap is the reason.
+func (e *unreadyError) Unwrap() error { return e.reason }
 
 // Error returns the message.
 func (p *problem) Error() string { return p.message }
@@ -61,7 +73,15 @@ func (p *problem) status() int {
 	case notReady:
 		return http.StatusServiceUnavailable
 	}
+	if p.unavailable() {
+		return http.StatusServiceUnavailable
+	}
 	return http.StatusInternalServerError
+}
+
+// unavailable says that the service does not take submissions yet, or no longer, which is no failure.
+func (p *problem) unavailable() bool {
+	return p.code == internalError && (p.reason == Reason(notReady) || p.reason == shuttingDown)
 }
 
 // seconds is a wait as the contract writes it: whole, rounded up, at least 1.
@@ -147,15 +167,19 @@ func describeLimit(err error) *problem {
 // the client to decide.
 func describeOwn(err error) *problem {
 	p := &problem{code: internalError}
+	unready, isUnready := errors.AsType[*unreadyError](err)
 	switch {
 	case errors.Is(err, ErrNotStarted):
 		p.reason, p.message = Reason(notReady), "The service is not ready, as it could not be started; the log of the service says why."
-	case errors.Is(err, errNotReady):
-		p.reason, p.message = Reason(notReady), "The service is not ready; retry in a moment."
+		p.retryAfter = soon
+	case isUnready:
+		p.reason, p.message = Reason(notReady), fmt.Sprintf("The service is not ready: %s. Retry in %s.", unready.reason, count(seconds(soon), "second"))
+		p.retryAfter = soon
 	case errors.Is(err, errGone): // what was counted depends on when it left
 		p.message = "The connection was closed before the answer."
 	case errors.Is(err, job.ErrClosed):
 		p.reason, p.message = shuttingDown, "The service is shutting down; nothing was counted. Submit the file again."
+		p.retryAfter = soon
 	case errors.Is(err, spool.ErrLost), errors.Is(err, spool.ErrDamaged):
 		p.reason, p.message = uploadLost, "The upload was lost before its analysis; nothing was counted. Submit the file again."
 	case errors.Is(err, spool.ErrAway):

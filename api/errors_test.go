@@ -317,9 +317,14 @@ func TestProbes(t *testing.T) {
 	s.get("", "/readyz").want(503, "not_ready")
 	s.get("", "/healthz").ok(200)
 	key := s.key("pro")
-	s.detect(key, photo()).want(500, "internal_error")
+	// A service that was loading its models answered 500, by which monitors woke people at every start.
+	refused := s.detect(key, photo())
+	refused.want(503, "internal_error")
+	if got := refused.header.Get("Retry-After"); got != "2" {
+		t.Errorf("Retry-After is %q", got)
+	}
 	s.get(key, "/v1/usage").ok(200)
-	for reason, words := range map[error]string{errors.New("no model judges images"): "retry in a moment", fmt.Errorf("it %w", api.ErrNotStarted): "could not be started"} {
+	for reason, words := range map[error]string{errors.New("no model judges images"): "not ready: no model judges images. Retry in 2 seconds.", fmt.Errorf("it %w", api.ErrNotStarted): "could not be started"} {
 		s.server.SetReady(reason)
 		if got := s.detect(key, photo()).text("message"); !strings.Contains(got, words) {
 			t.Errorf("with %v the message is %q", reason, got)

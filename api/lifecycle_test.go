@@ -128,7 +128,7 @@ func TestShutdownIsBounded(t *testing.T) {
 
 func (a answer) wantShutdown() {
 	a.t.Helper()
-	a.want(500, "internal_error")
+	a.want(503, "internal_error")
 	if !strings.Contains(a.text("message"), "shutting down") {
 		a.t.Errorf("the message is %q", a.text("message"))
 	}

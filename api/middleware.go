@@ -97,7 +97,7 @@ func (s *Server) access(c *gin.Context) {
 			attrs = append(attrs, slog.String("code", call.problem.code))
 			if call.problem.code == internalError {
 				attrs = append(attrs, slog.Any("error", call.err))
-				if !call.gone {
+				if !call.gone && !call.problem.unavailable() {
 					level = slog.LevelError
 				}
 			}

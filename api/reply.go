@@ -77,7 +77,7 @@ func (s *Server) fail(c *gin.Context, err error) {
 	if c.Writer.Written() {
 		return
 	}
-	if p.code == rateLimited {
+	if p.retryAfter > 0 {
 		c.Header("Retry-After", strconv.Itoa(seconds(p.retryAfter)))
 	}
 	if p.code != internalError {

@@ -18,8 +18,7 @@ import (
 var ErrNotStarted = errors.New("could not be started; the log of the service says why")
 
 var (
-	errNotReady = errors.New("the service is not ready")
-	errStarting = errors.New("the service is starting")
+	errStarting = errors.New("it is starting: models are being loaded")
 	errGone     = errors.New("the client has gone")
 )
 
@@ -87,8 +86,7 @@ func (s *Server) counted(next http.Handler) http.Handler {
 func (s *Server) Addr() net.Addr { return s.listener.Addr() }
 
 // SetReady says whether submissions can be judged: nil when they can, else why
-// not. The reason is shown by /readyz, so it must be safe to show; submissions are
-// told of ErrNotStarted alone, and else to retry.
+// not. The reason is shown by /readyz and to submissions, so it must be safe to show.
 func (s *Server) SetReady(reason error) {
 	if reason == nil {
 		s.unready.Store(nil)

@@ -47,7 +47,7 @@ func TestAnEngineThatFailsIsLeftAlone(t *testing.T) { //nolint:paralleltest // o
 	s.get(t, "", "/readyz").want(t, 503, "not_ready")
 	status, _ := s.admin(t, "/healthz")
 	assert.Equal(t, 503, status, "a restart may help")
-	s.detect(t, key, somePicture(t)).want(t, 500, "internal_error")
+	s.detect(t, key, somePicture(t)).want(t, 503, "internal_error")
 	for _, id := range ids {
 		assert.Equal(t, "processing", s.get(t, key, "/v1/results/"+id).body["status"])
 	}

@@ -260,7 +260,7 @@ func TestNotReady(t *testing.T) { //nolint:paralleltest // one ONNX Runtime in a
 			assert.Contains(t, s.get(t, "", "/readyz").want(t, 503, "not_ready"), "could not be started; the log of the service says why")
 			assert.Equal(t, "ok", s.get(t, "", "/healthz").body["status"])
 			key := newKey(t, s.data, "early", "pro")
-			message := s.detect(t, key, somePicture(t)).want(t, 500, "internal_error")
+			message := s.detect(t, key, somePicture(t)).want(t, 503, "internal_error")
 			assert.Equal(t, "The service is not ready, as it could not be started; the log of the service says why.", message)
 			assert.Zero(t, s.usage(t, key))
 		})

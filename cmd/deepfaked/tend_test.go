@@ -32,7 +32,7 @@ func TestADatabaseThatGoesAstray(t *testing.T) {
 	status, _ := s.admin(t, "/readyz")
 	assert.Equal(t, 503, status)
 	for _, async := range []string{"false", "true"} {
-		s.detect(t, key, somePicture(t), "async", async).want(t, 500, "internal_error")
+		s.detect(t, key, somePicture(t), "async", async).want(t, 503, "internal_error")
 	}
 	require.NoError(t, os.Rename(elsewhere, path))
 	s.logs.await(t, `"msg":"the database is where it was opened again"`)
