@@ -177,3 +177,12 @@ func TestEnvironment(t *testing.T) {
 	assert.True(t, cfg.KeepUploads)
 	assert.Equal(t, "json", cfg.Log.Format, "default")
 }
+
+// TestConfigShowsNoPassword: `config` printed the passwords of the database and of Redis, which people paste into tickets.
+func TestConfigShowsNoPassword(t *testing.T) {
+	t.Parallel()
+	out := call(t, "config", "--database", "postgres://df:hunter2@db:5432/df?sslmode=disable", "--redis", "redis://:hunter3@cache:6379/1").ok(t)
+	assert.NotContains(t, out, "hunter")
+	assert.Contains(t, out, "postgres://df:xxxxx@db:5432/df")
+	assert.Contains(t, out, "redis://:xxxxx@cache:6379/1")
+}
