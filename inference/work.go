@@ -28,7 +28,7 @@ type judgement struct {
 	likeness []float64 // to its training media, from 1 to 0; nil where the model tells none
 }
 
-// pool averages what is said of the rows of each piece.
+// pool averages what is said of the rows of each piece. Log-odds count as much as their row is like the training media.
 func (r rowsOf) pool(outputs []float32) judgement {
 	j := judgement{logits: make([]float64, r.count)}
 	numbers := len(outputs) / len(r.owner)
@@ -36,10 +36,13 @@ func (r rowsOf) pool(outputs []float32) judgement {
 		j.likeness = make([]float64, r.count)
 	}
 	for i, piece := range r.owner {
-		j.logits[piece] += r.share[i] * float64(outputs[i*numbers])
+		z := r.share[i] * float64(outputs[i*numbers])
 		if numbers > 1 {
-			j.likeness[piece] += r.share[i] * float64(outputs[i*numbers+1])
+			like := float64(outputs[i*numbers+1])
+			z *= like
+			j.likeness[piece] += r.share[i] * like
 		}
+		j.logits[piece] += z
 	}
 	return j
 }

@@ -129,8 +129,8 @@ func TestLikenessIsPooledAsLogitsAre(t *testing.T) {
 	r.add(0, 1, .5)
 	r.add(0, 2, .5)
 	r.add(1, 1, 1)
-	got := r.pool([]float32{4, 1, 2, .5, 0, 0, -3, .75})
-	want := judgement{logits: []float64{2.5, -3}, likeness: []float64{.625, .75}}
+	got := r.pool([]float32{4, 1, 2, .5, 8, 0, -4, .75})
+	want := judgement{logits: []float64{2.25, -3}, likeness: []float64{.625, .75}}
 	if !slices.Equal(got.logits, want.logits) || !slices.Equal(got.likeness, want.likeness) {
 		t.Errorf("got %v, want %v", got, want)
 	}

@@ -175,7 +175,8 @@ def compared(rows, odds, labels, repositories):
 def lines_of(rows, odds, labels, repositories):
     """The operating points by medium."""
     chances, names = 1 / (1 + np.exp(-odds)), np.array(repositories)
-    return {medium: figures.operating_points(labels[own], chances[own], names[own]) for medium, own in media(rows).items()}
+    kinds = np.array([r.get("kind", "") for r in rows])
+    return {medium: figures.operating_points(labels[own], chances[own], names[own], kinds=kinds[own]) for medium, own in media(rows).items()}
 
 
 def measured(rows, odds, labels, repositories):

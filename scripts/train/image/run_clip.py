@@ -18,6 +18,7 @@ with needs.packages():
 
 NAME = "image-clip"
 TAPS = (5, 7, 8)  # blocks of the transformer
+TOKENS = tuple((3 * clip.WIDTH * k, 3 * clip.WIDTH * k + clip.WIDTH) for k in range(len(TAPS)))  # where the class tokens are among the statistics
 NARROW = ()  # what is published in 8 bits is there already
 
 
@@ -60,12 +61,12 @@ RECIPE = data.Recipe(NAME, graph, tiles=1, views=1, wholes=2, reduced=1, every=4
 STUDY = replace(
     run.STUDY,
     name="deepfaked-image-clip",
-    version="0.1.0",
+    version="0.2.0",
     description="Judges a picture, or frames of a film, as a whole and by its middle: a small network on what three middle blocks of CLIP's ViT-B/16 make of it. "
     "Trained and measured, too, on sets that show the same subjects on both sides, and kind by kind. Weakest where a genuine picture was only edited, on satellite tiles, "
     "on small pictures, and where a generated one repeats a stock photograph.",
     preprocessing={"tiles": RECIPE.tiles, "overview": True},
-    training=run.STUDY.training | {"hidden": 64, "steps": 600, "overviews": 0.5},
+    training=run.STUDY.training | {"hidden": 64, "steps": 600, "overviews": 0.5, "likeness": TOKENS},
     narrow=NARROW,
     encoder=external.CLIP,
     calibration_rows=lambda work: np.load(rows_file(work)),

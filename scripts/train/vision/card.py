@@ -52,7 +52,7 @@ def write(folder, shape, fields):
         "file": model.name,
         "sha256": export.digest(model),
         "input": {"name": "pixels", "type": "uint8", "shape": [-1, *shape]},
-        "output": {"name": "logit", "type": "float32", "shape": [-1]},
+        "output": {"name": "logit", "type": "float32", "shape": export.output_shape(model)},
         "licences": LICENCES,
     }
     (folder / "card.json").write_text(json.dumps(card, indent=2, ensure_ascii=False) + "\n")

@@ -1,5 +1,7 @@
 """Figures: AUC, equal error rate, intervals, calibration, operating points."""
 
+from collections import Counter
+
 import numpy as np
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score, roc_curve
@@ -69,9 +71,15 @@ def by_condition(scored, scores, calibration, set_name, conditions):
     ]
 
 
-def calibrate(labels, scores, repositories):
-    """Platt scaling (1999), classes and repositories counting equally: log-odds = scale*score + bias."""
-    weights = equal_weights(labels, repositories)
+def counted(labels, kinds):
+    """The kinds of media of each class that have enough items to count by themselves; the others are one kind, without a name."""
+    size = Counter(zip(labels, kinds))
+    return np.array([kind if size[label, kind] >= ENOUGH else "" for label, kind in zip(labels, kinds)])
+
+
+def calibrate(labels, scores, repositories, kinds=None):
+    """Platt scaling (1999): log-odds = scale*score + bias. Classes, kinds of media if they are given, and their repositories count equally."""
+    weights = equal_weights(labels, repositories, kinds)
     model = LogisticRegression(C=1e6, max_iter=1000)
     model.fit(np.asarray(scores)[:, None], labels, sample_weight=weights * len(labels))
     return {"method": "platt", "scale": float(model.coef_[0, 0]), "bias": float(model.intercept_[0])}

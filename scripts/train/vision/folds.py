@@ -78,8 +78,10 @@ def sampling_weights(items, media=None):
     return weights / weights.sum()
 
 
-def equal_weights(labels, repositories):
-    """Classes equal, and inside a class all repositories equal."""
-    size = Counter(zip(labels, repositories))
-    classes = Counter(label for label, _ in size)
-    return np.array([1 / size[k] / classes[k[0]] for k in zip(labels, repositories)])
+def equal_weights(labels, repositories, kinds=None):
+    """Classes equal, inside a class all kinds of media equal, if they are given, and inside a kind all repositories."""
+    keys = list(zip(labels, [""] * len(labels) if kinds is None else kinds, repositories))
+    size = Counter(keys)
+    parts = Counter(key[:2] for key in size)
+    classes = Counter(part[0] for part in parts)
+    return np.array([1 / size[k] / parts[k[:2]] / classes[k[0]] for k in keys])

@@ -4,7 +4,7 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
-from vision import judge
+from vision import judge, likeness
 from vision.folds import sampling_weights
 
 SCALED = 20_000  # rows that the statistics' means and deviations are of
@@ -41,7 +41,8 @@ def train(items, features, options, seed):
     rows, random = Rows(items, features, options), np.random.RandomState(seed)
     some, _ = rows.draw(random, SCALED)
     mean, deviation = some.mean(0), some.std(0) + 1e-6
-    return judge.together([one(rows, mean, deviation, options, seed + k) for k in range(options["heads"])])
+    head = judge.together([one(rows, mean, deviation, options, seed + k) for k in range(options["heads"])])
+    return likeness.weighed(head, items, features, options, seed) if "likeness" in options else head
 
 
 def one(rows, mean, deviation, options, seed):
@@ -61,5 +62,6 @@ def one(rows, mean, deviation, options, seed):
 
 
 def judged(head, statistics):
-    """The log-odds of rows of statistics."""
-    return head(torch.from_numpy(statistics.astype(np.float32))).numpy()
+    """The log-odds of rows of statistics, as much of them as counts."""
+    told = head(torch.from_numpy(statistics.astype(np.float32))).numpy()
+    return told if told.ndim == 1 else told.prod(1)

@@ -67,12 +67,12 @@ def together(heads):
 
 
 class Judge(nn.Module):
-    """What is served: N×3×S×S in [-1, 1] to N log-odds."""
+    """What is served: N×3×S×S in [-1, 1] to N log-odds, or N×2 where the head also says how like the training media a row is."""
 
     def __init__(self, statistics_of, head):
         super().__init__()
         self.statistics, self.head = statistics_of, head
 
     def forward(self, x):
-        """The log-odds of fake of each row."""
+        """What the head says of each row."""
         return self.head(self.statistics(x))

@@ -105,7 +105,8 @@ def calibrations(study, scored, result, known):
     Where sizes have calibrations of their own, the scores of result and known become levelled ones, for which size makes no difference.
     """
     labels, repositories = np.array([i.fake for i in scored]), np.array([i.repository for i in scored])
-    own = figures.calibrate(np.tile(labels, 2), result["scores"].T.ravel(), np.tile(repositories, 2))
+    kinds = figures.counted(labels, ["film" if i.clip else i.kind for i in scored])
+    own = figures.calibrate(np.tile(labels, 2), result["scores"].T.ravel(), np.tile(repositories, 2), np.tile(kinds, 2))
     if len(result["small"]):
         item, side, score = result["small"].T
         own["sizes"] = sizes.fit(own, labels[item.astype(int)], side, score, repositories[item.astype(int)])
@@ -217,7 +218,7 @@ def keep_scores(study, work, scored, result, calibration):
     """The out-of-fold log-odds of every file, for the fusion with other models."""
     odds = calibration["scale"] * result["scores"][:, 0] + calibration["bias"]
     study.kept(work, "scores.json").write_text(json.dumps([
-        {"path": str(i.path), "repository": i.repository, "generator": i.generator, "fake": int(i.fake), "log_odds": round(float(o), 4)}
+        {"path": str(i.path), "repository": i.repository, "generator": i.generator, "fake": int(i.fake), "kind": i.kind, "log_odds": round(float(o), 4)}
         for i, o in zip(scored, odds)
     ]))
 
