@@ -29,6 +29,14 @@ def fusion():
     return found
 
 
+class Known(unittest.TestCase):
+    def test_a_model_with_a_short_card_knows_what_the_table_beside_its_recipe_says(self):
+        """Its card names no repository, so that files it was trained on would pass for unseen ones."""
+        module = fusion()
+        for folder in ("image", "image-clip"):
+            self.assertIn("songguoxs/gpt4o-image-prompts", module.learned_from(folder))
+
+
 class Rows(unittest.TestCase):
     def test_files_that_the_service_refuses_are_counted(self):
         """198 of 494 clips were cut as FFV1, which the service does not read, and left out of the fit without a word."""

@@ -7,6 +7,7 @@ was not trained on.
 """
 
 import argparse
+import csv
 import json
 import subprocess
 import sys
@@ -26,11 +27,14 @@ with needs.packages():
     from vision.folds import equal_weights
     from vision.gather import CLIPS
 
-BUILTIN = Path(__file__).resolve().parents[3] / "models" / "builtin"
+REPOSITORY = Path(__file__).resolve().parents[3]
+BUILTIN = REPOSITORY / "models" / "builtin"
+TABLE = "SOURCES-CLIP.tsv"  # beside a recipe: what a model with a short card was trained on
+FAST = {"image": "image", "face": "face"}  # the folders of the models that judge with quality fast
 TASKS = {"image": "image-synthesis", "face": "face-manipulation"}
 FILES = (".jpg", ".jpeg", ".png", ".webp", *CLIPS)
 BATCH = 100  # files of one call of the service
-MOST = {"image": 2, "image-clip": 4, "face": 3}  # files that a model's script scored of a generator or source in a repository that are taken; all unless named
+MOST = {"image": 2, "image-clip": 4, "face": 3, "face-clip": 3}  # files that a model's script scored of a generator or source in a repository that are taken; all unless named
 CONDITION = "clean"
 SETS = {figures.ANY: "", "image": "pictures: ", "video": "films and clips: "}
 SET = "repositories that neither model has seen"
@@ -54,8 +58,9 @@ def arguments():
     parser.add_argument("--out", required=True, type=Path, help="fusion.json")
     parser.add_argument("--report", type=Path, default=Path(__file__).with_name("RESULTS.md"))
     parser.add_argument("--picture", default="image", help="folder of the picture model among the built-in ones")
+    parser.add_argument("--face", default="face", help="the same of the face model")
     options = parser.parse_args()
-    options.folders = {"image": options.picture, "face": "face"}
+    options.folders = {"image": options.picture, "face": options.face}
     return options
 
 
@@ -112,13 +117,22 @@ def few(scored, most):
     return taken
 
 
+def learned_from(folder):
+    """The repositories that a built-in model was trained on: as its card says, or where that is short the table beside the recipe."""
+    training = json.loads((BUILTIN / folder / "card.json").read_text())["training"]
+    listed = [s["repository"] for s in training["sources"]]
+    if any(listed):
+        return set(listed)
+    with open(REPOSITORY / training["recipe"] / TABLE, newline="") as file:
+        return {row["repository"] for row in csv.DictReader(file, delimiter="\t")}
+
+
 def rows_of(own, other, options):
     """One dict a file: what both models say of it, both unseen; and how many the service could not judge."""
-    card = json.loads((BUILTIN / options.folders[other] / "card.json").read_text())
-    known = {s["repository"] for s in card["training"]["sources"]}
+    known = learned_from(options.folders[other])
     scored, apart = few(scores_of(own, options), MOST.get(options.folders[own])), scores_of(other, options)
     unseen = [path for path, r in scored.items() if path not in apart and r["repository"] not in known]
-    findings = asked(options.program, unseen, options.work, "fast" if options.picture == "image" else "best")
+    findings = asked(options.program, unseen, options.work, "fast" if options.folders == FAST else "best")
     said = {path: log_odds(found, TASKS[other]) for path, found in findings.items()}
     said |= {path: r["log_odds"] for path, r in apart.items() if path in scored}
     faces = {path: several.faces(found) for path, found in findings.items()} if own == "image" else {}
