@@ -32,11 +32,23 @@ DETECTOR = "yunet/yunet_n_dynamic.onnx"
 ARCHIVES = ("images2", "images", "faces", "video")
 BLENDED = "self-blended"
 WHOLE = (  # generated altogether
-    "stylegan2", "stylegan2-finetuned", "stylegan2-ada-ffhq", "gan-face-mixed", "flux", "gram", "gram-hd", "gghead", "epigraf", "discofacegan", "next3d",
+    "stylegan", "stylegan (by look)", "stylegan2", "stylegan2-finetuned", "stylegan2-ada-ffhq", "gan-face-mixed", "flux", "gram", "gram-hd", "gghead", "epigraf", "discofacegan", "next3d",
 )
 LEFT_OUT = (  # paintings, and small films that networks of 2018 to 2022 generated altogether, another model's task: with them other faces are told less well
     "paintings by people", "digan", "stylegan-v", "stylefacev", "mmvid (celebv-text)", "mocogan-hd", "mocogan-hd + eg3d", "mocogan-hd + stylenerf",
     "3dvidgen", "3dvidgen + eg3d", "3dvidgen (mead)", "pv3d", "pv3d (editing)", "pv3d (inversion, animation)",
+)
+OTHERS = "other photographs"
+KINDS = (  # parts of the names of sources of genuine faces, each with its kind: the first that fits
+    ("driving", "driving clips"), ("expressi", "driving clips"), ("paint", "art"), ("anime", "art"), ("comic", "art"), ("illustration", "art"), ("drawing", "art"),
+    ("restoration", "old or degraded"), ("degraded", "old or degraded"), ("old photo", "old or degraded"), ("film scan", "old or degraded"),
+    ("interview", "speech clips"), ("speech", "speech clips"), ("speaker", "speech clips"), ("talk", "speech clips"), ("lip", "speech clips"), ("lrs", "speech clips"),
+    ("mead", "speech clips"), ("sign language", "speech clips"), ("voxceleb", "speech clips"), ("celebv", "speech clips"),
+    ("tv", "television and film"), ("television", "television and film"), ("film", "television and film"), ("cinema", "television and film"), ("movie", "television and film"),
+    ("stream", "television and film"), ("youtube", "television and film"), ("target clip", "television and film"), ("source video", "television and film"),
+    ("webcam", "recordings"), ("liveness", "recordings"), ("recording", "recordings"), ("selfie", "recordings"), ("phone", "recordings"),
+    ("celeb", "celebrities"), ("politician", "celebrities"), ("press", "celebrities"), ("ffhq", "FFHQ"), ("flickr", "FFHQ"), ("stock", "stock"), ("portrait", "portraits"),
+    ("clip", "other clips"), ("video", "other clips"),
 )
 # Parts of names, each with the method that they are of: versions, settings and sets too near to count as unseen.
 FAMILIES = {
@@ -57,9 +69,23 @@ def load(data, work, weights, more=None):
         dropped += gather.held_out(more, medium)
     faces = distinct([i for i in stored if i.label != "fake"])
     for item in faces:
-        item.family, item.medium = family(item), "clip" if item.clip else "picture"
+        item.family, item.medium, item.kind = family(item), "clip" if item.clip else "picture", kind(item)
+    paired(faces)
     items = faces + blended(faces)
     return items, [features(i) for i in items], dropped
+
+
+def kind(item):
+    """Of genuine faces the kind that the name of their source says, by which false alarms are counted; of others nothing."""
+    name = item.generator.lower()
+    return "" if item.fake else next((kind for part, kind in KINDS if part in name), OTHERS)
+
+
+def paired(items):
+    """Marks the faces of repositories that have both: mostly results of a method, and what went into it."""
+    both = {i.repository for i in items if i.fake} & {i.repository for i in items if not i.fake}
+    for item in items:
+        item.pair = item.repository if item.repository in both else ""
 
 
 def kept(work):
@@ -250,7 +276,11 @@ def rows(item):
 def features(item):
     """The statistics of a face by the kind of row: as it is, as shared; there is no overview."""
     with np.load(item.base + ".statistics.npz") as archive:
-        own = archive["made" if item.made else "own"]
+        return by_condition(archive["made" if item.made else "own"])
+
+
+def by_condition(own):
+    """The statistics of a face under each condition as heads are trained on them."""
     return {"clean": own[:1], "tiles": own[1:], "overview": own[:0], "overviews": own[:0]}
 
 

@@ -29,28 +29,34 @@ def parts(items):
     return {"pictures": ~frames, "frames of clips": frames, "genuine and manipulated, not generated, faces": manipulated(items)}
 
 
-def further(items, result, calibration, work):
+def by_graph(fold, work):
+    """What judges the clips of a fold after encoding, by their files: the graph that is kept of the model of that fold."""
+    run = export.runner(Path(work, f"{data.NAME}-fold{fold}.onnx"))
+    return lambda path: run(rows) if len(rows := np.load(clips.file_of(path, work))) else []
+
+
+def further(items, result, calibration, work, judge=by_graph):
     """More rows of the card, from what cross_validate says of the items."""
     rows = []
     for name, own in parts(items).items():
         part = [i for i, k in zip(items, own) if k]
         rows += figures.by_condition(part, result["scores"][own], calibration, ALONE.format(name), CONDITIONS)
-    return rows + clip_rows(items, result, calibration, work)
+    return rows + clip_rows(items, result, calibration, work, judge)
 
 
-def media(items, result, work):
+def media(items, result, work, judge=by_graph):
     """Pictures, and clips by the mean of their frames; both with their scores, clips as they are and as they are shared."""
     found = clips.together(items)
     first = np.array([rows[0] for rows in found.values()])
     plain = [result["scores"][rows, 0].mean() for rows in found.values()]
-    whole = np.column_stack([plain, encoded(found, result["folds"][first], work)])
+    whole = np.column_stack([plain, encoded(found, result["folds"][first], work, judge)])
     pictures = np.flatnonzero(parts(items)["pictures"])
     return {"image": ([items[k] for k in pictures], result["scores"][pictures]), "video": ([items[k] for k in first], whole)}
 
 
-def clip_rows(items, result, calibration, work):
+def clip_rows(items, result, calibration, work, judge):
     """Clips as they are and as they are shared, which the model of their fold judges."""
-    found, scores = media(items, result, work)["video"]
+    found, scores = media(items, result, work, judge)["video"]
     return [row_of(found, scores[:, k], condition, calibration) for k, condition in enumerate((CONDITIONS[0], film.SHARED))]
 
 
@@ -62,12 +68,12 @@ def row_of(items, scores, condition, calibration):
     return figures.measure(labels[known], scores[known], repositories[known], name, condition, calibration=calibration)
 
 
-def encoded(found, fold_of, work):
+def encoded(found, fold_of, work, judge):
     """The logit of each clip after encoding by the model of its fold; none where no face is found any more."""
     logits = np.full(len(found), np.nan)
     for fold in sorted(set(fold_of)):
-        run = export.runner(Path(work, f"{data.NAME}-fold{fold}.onnx"))
+        logits_of = judge(fold, work)
         for k, path in enumerate(found):
-            if fold_of[k] == fold and len(rows := np.load(clips.file_of(path, work))):
-                logits[k] = run(rows).mean()
+            if fold_of[k] == fold and len(said := logits_of(path)):
+                logits[k] = np.mean(said)
     return logits

@@ -27,6 +27,23 @@ def more(options, items, scores, measured):
     return text + ("\n" + BESIDE + beside(items, scores, others) if others.exists() else "")
 
 
+def of_encoder(_, items, scores, __):
+    """The same of a model on an encoder."""
+    return "\n## Methods\n\n" + families(items, scores) + "\n## Within a repository\n\n" + within(items, scores)
+
+
+def families(items, scores):
+    """AUC of each family of methods against all genuine faces, pictures and frames of clips apart, the least first."""
+    lines = ["| family | medium | fake | repositories | AUC, clean / as shared |", "|---|---|---|---|---|"]
+    found = []
+    for name, medium in sorted({(i.family, i.medium) for i in items if i.fake}):
+        fake = [k for k, i in enumerate(items) if i.fake and (i.family, i.medium) == (name, medium)]
+        real = [k for k, i in enumerate(items) if not i.fake and i.medium == medium]
+        areas = [roc_auc_score([0] * len(real) + [1] * len(fake), column) for column in scores[real + fake].T]
+        found.append((areas, f"| {name} | {medium} | {len(fake)} | {len({items[k].repository for k in fake})} | {' / '.join(f'{a:.2f}' for a in areas)} |"))
+    return "\n".join(lines + [line for _, line in sorted(found)]) + "\n"
+
+
 def drawn(options, calibration, points):
     """What the model that is served says of faces in pictures that are generated as a whole; it was trained on none."""
     run = export.runner(options.out / "model.onnx")

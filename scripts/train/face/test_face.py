@@ -13,7 +13,11 @@ from PIL import Image
 import blend
 import clips
 import data
+import encoded
 import masks
+import measure
+import tables
+from vision import content
 from vision.gather import Item
 
 MARKS = np.array([[80, 90], [120, 90], [100, 115], [84, 134], [116, 134]], float)
@@ -73,6 +77,20 @@ class Chosen(unittest.TestCase):
         for name, method in names.items():
             self.assertEqual(data.family(face("face_fake", generator=name)), method)
         self.assertEqual(data.family(face(generator="FFHQ")), "a")
+
+    def test_kinds_of_genuine_faces(self):
+        """False alarms are counted by them; no genuine face is without one, and manipulated ones have none."""
+        names = {"driving clips, own webcam and web photos": "driving clips", "talk shows and presenters (inputs)": "speech clips", "TV stills": "television and film",
+                 "celebrity photos (inputs)": "celebrities", "old and degraded photos (restoration input)": "old or degraded", "faces": data.OTHERS}
+        for name, kind in names.items():
+            self.assertEqual(data.kind(face(generator=name)), kind)
+        self.assertEqual(data.kind(face("face_fake", generator="driving clips")), "")
+
+    def test_pairs_are_repositories_with_both(self):
+        """Results beside what went into them."""
+        items = [face(), face("face_fake"), face(repository="b"), face("face_fake", "c")]
+        data.paired(items)
+        self.assertEqual([i.pair for i in items], ["a", "a", "", ""])
 
     def test_copies_of_another_repository_are_dropped(self):
         """Not those of the same, nor of a manipulated face those that are genuine."""
@@ -140,6 +158,58 @@ class Chosen(unittest.TestCase):
         """Frames of one file are one clip; pictures, and clips with too few frames, are none."""
         items = [face(path="a.mp4")] * clips.LEAST + [face(path="b.jpg")] * 5 + [face(path="c.mp4")]
         self.assertEqual(clips.together(items), {"a.mp4": list(range(clips.LEAST))})
+
+
+class Measured(unittest.TestCase):
+    """What is measured of faces alone."""
+
+    def test_families_are_set_against_genuine_faces_of_their_medium(self):
+        """A method in clips stood in one row with the genuine portraits that it is told from most easily."""
+        items = [face(path="a.jpg"), face(path="b.mp4"), face("face_fake", path="c.mp4", generator="emo")]
+        for item in items:
+            item.family, item.medium = data.family(item), "clip" if item.clip else "picture"
+        last = tables.families(items, np.array([[9.0, 9.0], [0.0, 2.0], [1.0, 1.0]])).splitlines()[-1]
+        self.assertEqual(last, "| emo | clip | 1 | 1 | 1.00 / 0.00 |")
+
+    def test_clips_after_encoding_are_judged_by_the_model_of_their_fold(self):
+        """Their score is the mean of their frames, and none where no face is found any more."""
+        said = {0: {"a.mp4": [1.0, 2.0]}, 1: {"b.mp4": [3.0], "c.mp4": []}}
+        found = measure.encoded({"a.mp4": [0], "b.mp4": [1], "c.mp4": [2]}, np.array([0, 1, 1]), "work", lambda fold, _: said[fold].__getitem__)
+        np.testing.assert_array_equal(found, [1.5, 3.0, np.nan])
+
+
+class Encoded(unittest.TestCase):
+    """What a larger encoder makes of rows."""
+
+    def test_frames_of_a_clip_and_blended_copies_have_their_own(self):
+        """All frames of a clip are one item by their file's name, and a copy has the base of what it was made from."""
+        with tempfile.TemporaryDirectory() as folder:
+            items = [face(path="a.mp4"), face(path="a.mp4"), face(path="b.jpg"), face("face_fake", path="c.jpg")]
+            for k, item in enumerate(items):
+                item.base = str(Path(folder, "face-base", f"same-{k}"))
+                Path(item.base).parent.mkdir(exist_ok=True)
+                rows = {"own": np.full((2, *data.SHAPE), k, np.uint8)} | ({} if item.fake else {"made": np.full((2, *data.SHAPE), 100 + k, np.uint8)})
+                np.savez(item.base + ".npz", **rows)
+            items += data.blended(items)
+            found = encoded.features(items, folder, "some", graphs)
+        self.assertEqual([float(f["clean"][0, 0]) for f in found], [0, 1, 2, 3, 100, 101, 102])
+        self.assertEqual([f["tiles"].shape for f in found], [(1, 1)] * 7)
+        self.assertEqual([len(f.get(content.KEY, ())) for f in found], [0, 0, 1, 1, 0, 0, 0])
+
+
+def graphs(rows, *paths):
+    """Graphs of the mean over each row, of what goes in as pixels of that shape."""
+    from torch import nn
+    from vision import export
+
+    class Mean(nn.Module):
+        """The mean of what is in [-1, 1], as a number from 0 to 255."""
+
+        def forward(self, x):
+            return ((x.flatten(1).mean(1, keepdim=True) + 1) * 127.5).round()
+
+    for path, shape in zip(paths, (rows.shape[1:], rows.shape[2:])):
+        export.export(Mean().eval(), path, shape)
 
 
 if __name__ == "__main__":

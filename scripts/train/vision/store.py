@@ -11,8 +11,14 @@ SEED_DIGITS = 7  # of an item's identity, that are the seed of what is random ab
 
 def every(make, items, folder, ready, given):
     """What make(item, base) returns for each item, in order, in processes that ready(*given) has readied; base is a path to write to."""
-    folder.mkdir(parents=True, exist_ok=True)
-    tasks = [(make, item, folder / identity(item)) for item in items]
+    return each(make, [(item, folder / identity(item)) for item in items], ready, given)
+
+
+def each(make, placed, ready, given):
+    """The same of (item, base) pairs, for what has no name of its own among files."""
+    for folder in {base.parent for _, base in placed}:
+        folder.mkdir(parents=True, exist_ok=True)
+    tasks = [(make, item, base) for item, base in placed]
     with multiprocessing.get_context("spawn").Pool(os.cpu_count(), ready, given) as pool:
         return list(pool.imap(kept, tasks, 4))
 
