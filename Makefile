@@ -19,7 +19,7 @@ WORK      ?= .cache/train
 MORE      ?= $(WORK)/more
 TOOLS     := $(if $(XDG_CACHE_HOME),$(XDG_CACHE_HOME),$(HOME)/.cache)/deepfaked/tools
 
-.PHONY: run build test check lint vet vuln bench memory-check deploy-check image-check benchmark benchmark-peers cluster-check setup setup-tests train-image train-image-clip train-face train-fusion train-fusion-clip train-facedetect train-speech train-test convert-measure convert-parity clean help
+.PHONY: run build test check lint vet vuln bench memory-check deploy-check image-check benchmark benchmark-peers cluster-check setup setup-tests train-image train-image-clip train-face train-face-clip train-fusion train-fusion-clip train-facedetect train-speech train-test convert-measure convert-parity clean help
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -99,6 +99,9 @@ train-image-clip: $(WORK)/venv/ready ## train the picture model on CLIP's blocks
 
 train-face: $(WORK)/venv/ready ## train the face model on MEDIA and MORE, from WEIGHTS: half an hour
 	$(<D)/bin/python scripts/train/face/run.py --data '$(MEDIA)' --more '$(MORE)' --weights '$(WEIGHTS)' --work '$(WORK)' --out models/builtin/face
+
+train-face-clip: $(WORK)/venv/ready ## train the face model on CLIP's blocks, which lie in WEIGHTS, on MEDIA and MORE: two hours of two cores
+	$(<D)/bin/python scripts/train/face/run_clip.py --data '$(MEDIA)' --more '$(MORE)' --weights '$(WEIGHTS)' --work '$(WORK)' --out models/builtin/face-clip --report scripts/train/face/RESULTS-CLIP.md
 
 train-fusion: $(WORK)/venv/ready build ## fit the fusion of the picture models, after train-image and train-face in the same WORK
 	$(<D)/bin/python scripts/train/fusion/run.py --work '$(WORK)' --program bin/deepfaked --out models/builtin/fusion.json

@@ -20,7 +20,7 @@ class More(unittest.TestCase):
     def test_pictures_and_faces_take_what_was_gathered(self):
         """MORE was empty unless given, because another line of the Makefile had set it so
         before: what the README says lies in WORK/more was looked for in the current folder."""
-        for target in ("train-image", "train-face", "train-facedetect"):
+        for target in ("train-image", "train-image-clip", "train-face", "train-face-clip", "train-facedetect"):
             self.assertIn("--more 'W/more'", command(target, "WORK=W"), target)
             self.assertIn("--more 'M'", command(target, "WORK=W", "MORE=M"), target)
 
