@@ -31,7 +31,7 @@ func (s *Server) detect(c *gin.Context) {
 	}
 	task := job.Task{
 		ID: account.NewDetectionID(), RequestID: from(c).id, Account: from(c).account.ID,
-		File: form.file, Declared: form.kind, Sensitivity: cmp.Or(form.sensitivity, inference.Balanced),
+		File: form.file, FileName: form.fileName, Declared: form.kind, Sensitivity: cmp.Or(form.sensitivity, inference.Balanced),
 	}
 	if form.async {
 		s.detectLater(c, form, task)

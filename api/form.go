@@ -35,7 +35,8 @@ type form struct {
 	sensitivity inference.Sensitivity // empty: not given
 	file        *spool.File           // nil when there was none or it was not kept
 	hasFile     bool
-	bytes       int64 // of the file, counted up to one over the limit
+	fileName    string // as it was sent, fit to be kept
+	bytes       int64  // of the file, counted up to one over the limit
 
 	tooLarge error // 413
 	invalid  error // 400: the first of its kind

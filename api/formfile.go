@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 
+	"deepfaked/internal/filename"
 	"deepfaked/preprocess"
 )
 
@@ -33,7 +34,7 @@ func (r *formReader) file(f *form, part *multipart.Part) error {
 			return r.beyond(f, content)
 		}
 	}
-	return r.upload(f, content)
+	return r.upload(f, part.FileName(), content)
 }
 
 // isValue says that a field which begins so holds text, such as the name of a file. What is
@@ -45,8 +46,8 @@ func isValue(head []byte) bool {
 
 // upload spools the file. Once it is over the limit, or there is no room for it, it
 // is only counted: what follows it in the form may still decide the answer.
-func (r *formReader) upload(f *form, content io.Reader) error {
-	f.hasFile = true
+func (r *formReader) upload(f *form, name string, content io.Reader) error {
+	f.hasFile, f.fileName = true, filename.Sent(name)
 	upTo := io.LimitReader(content, r.fileBytes)
 	n, err := r.spooled(f, upTo)
 	if own, ok := errors.AsType[*ownError](err); ok {

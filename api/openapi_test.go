@@ -11,6 +11,7 @@ import (
 	"github.com/goccy/go-yaml"
 
 	"deepfaked/inference"
+	"deepfaked/internal/report"
 	"deepfaked/preprocess"
 )
 
@@ -46,14 +47,17 @@ func TestOpenAPI(t *testing.T) {
 	for name, value := range map[string]any{
 		"SyncResult": syncResult{}, "Acceptance": acceptance{}, "ProcessingResult": processingResult{},
 		"CompleteResult": completeResult{}, "FailedResult": failedResult{}, "Usage": usageObject{}, "Error": errorBody{},
-		"Report": inference.Report{}, "Note": inference.Note{}, "Reason": inference.Reason{}, "Finding": inference.Finding{}, "Piece": inference.Piece{},
+		"Report": report.Document{}, "ErrorRate": inference.ErrorRate{}, "Tile": inference.Tile{}, "Note": inference.Note{}, "Reason": inference.Reason{}, "Finding": inference.Finding{}, "Piece": inference.Piece{},
 		"ModelUsed": inference.ModelUsed{}, "FusionUsed": inference.FusionUsed{},
 	} {
 		var properties, fields, required []string
 		for property := range doc.Components.Schemas[name].Properties {
 			properties = append(properties, property)
 		}
-		for field := range reflect.TypeOf(value).Fields() {
+		for _, field := range reflect.VisibleFields(reflect.TypeOf(value)) {
+			if field.Anonymous {
+				continue
+			}
 			tag, option, _ := strings.Cut(field.Tag.Get("json"), ",")
 			fields = append(fields, tag)
 			if option == "" {

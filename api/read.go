@@ -34,21 +34,6 @@ func (s *Server) result(c *gin.Context) {
 	s.reply(c, http.StatusOK, newResult(d))
 }
 
-// report answers GET /v1/results/{id}/report.
-func (s *Server) report(c *gin.Context) {
-	d, err := s.detection(c)
-	switch {
-	case err != nil:
-		s.fail(c, err)
-	case d.State == account.Processing:
-		s.fail(c, &problem{code: notFound, message: "There is no report yet: the detection is still processing."})
-	case len(d.Report) == 0:
-		s.fail(c, &problem{code: notFound, message: "There is no report: the detection failed."})
-	default:
-		s.reply(c, http.StatusOK, d.Report)
-	}
-}
-
 // usage answers GET /v1/usage.
 func (s *Server) usage(c *gin.Context) {
 	u, err := s.opts.Accounts.Usage(c.Request.Context(), *from(c).account)
@@ -66,6 +51,16 @@ func (s *Server) models(c *gin.Context) {
 		used.Models = []models.Running{}
 	}
 	s.reply(c, http.StatusOK, used)
+}
+
+// reportSchema answers GET /v1/report.schema.json.
+func (s *Server) reportSchema(c *gin.Context) {
+	schema, err := ReportSchema()
+	if err != nil {
+		s.fail(c, err)
+		return
+	}
+	s.send(c, http.StatusOK, "application/schema+json", schema)
 }
 
 // openAPI describes this interface for tools.

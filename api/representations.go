@@ -3,9 +3,9 @@ package api
 import (
 	"strconv"
 	"strings"
-	"time"
 
 	"deepfaked/internal/account"
+	"deepfaked/internal/report"
 )
 
 // Representations of a detection: exactly the fields of the contract's section
@@ -91,12 +91,7 @@ func newUsage(u account.Usage) usageObject {
 }
 
 // timestamp is RFC 3339 in UTC with milliseconds.
-type timestamp time.Time
-
-// MarshalText implements encoding.TextMarshaler.
-func (t timestamp) MarshalText() ([]byte, error) {
-	return time.Time(t).UTC().AppendFormat(nil, "2006-01-02T15:04:05.000Z"), nil
-}
+type timestamp = report.Timestamp
 
 // probability is always written as a float: 1.0, not 1, for readers that tell
 // the two apart.

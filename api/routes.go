@@ -23,6 +23,8 @@ func (s *Server) routes() (http.Handler, error) {
 	read(r, "/readyz", s.readiness)
 	read(r, "/openapi.yaml", s.authenticate, s.limit, s.document)
 
+	read(r, "/v1/report.schema.json", s.authenticate, s.limit, s.reportSchema)
+
 	// Without a route or with a wrong method a key is optional, but counts.
 	r.NoRoute(s.authenticate, s.limit, s.noRoute)
 	r.NoMethod(s.authenticate, s.limit, s.noMethod)

@@ -144,9 +144,14 @@ func (d *Detector) conclude(req Request, media *preprocess.Media, findings []fin
 	told := whole.decide(e.logOdds, e.told, e.thresholds[req.Sensitivity])
 	report.LogOdds, report.ProbabilityFake = e.logOdds, whole.probability(e.told)
 	report.Threshold, report.SupposedShare = told.threshold, told.share
+	report.Thresholds = map[Sensitivity]float64{}
+	lines := decisions(whole, e)
+	for s, d := range lines {
+		report.Thresholds[s] = d.Threshold
+	}
 	report.Assessment = assess(told.verdict, whole.bound(e.told), report.Reasons)
 	return Result{
-		Verdict: told.verdict, Confidence: told.confidence, Kind: media.Kind, Report: report, Decisions: decisions(whole, e),
+		Verdict: told.verdict, Confidence: told.confidence, Kind: media.Kind, Report: report, Decisions: lines,
 	}
 }
 
@@ -169,6 +174,7 @@ func (d *Detector) describe(req Request, media *preprocess.Media, findings []fin
 	if slices.ContainsFunc(findings, finding.ofFaces) {
 		report.Models = append(report.Models, foundBy(d.finder, d.finder.Detection.Threshold))
 	}
+	report.ErrorRates = d.errorRates(media.Kind, findings, req.Sensitivity)
 	report.Fusion = d.fused(media.Kind, findings, req.Sensitivity)
 	return report
 }

@@ -124,11 +124,17 @@ func (h *hearing) pieces(media *preprocess.Media) (out []piece, speech time.Dura
 		case w.err != nil:
 			return nil, 0, w.err
 		case w.spoken:
-			out = append(out, piece{frame: i, seconds: window.At.Seconds()})
+			out = append(out, piece{frame: i, seconds: window.At.Seconds(), length: lengthOf(window)})
 		}
 		share += w.speech / float64(len(media.Windows))
 	}
 	return out, time.Duration(share * float64(media.Duration)), nil
+}
+
+// lengthOf is that of a window of 16 kHz.
+func lengthOf(w preprocess.Window) time.Duration {
+	const rate = 16000
+	return time.Duration(len(w.Samples)) * time.Second / rate
 }
 
 // outputs are those of a speech model of pieces.

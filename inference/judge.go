@@ -23,6 +23,8 @@ type piece struct {
 	track   []image.Rectangle // of a face in each frame that it is cut from, in pixels of these
 	logOdds float64           // calibrated, of one model
 	told    float64           // of all of them, as much as validation supports
+	length  time.Duration     // of a window
+	tiles   []judgedTile      // of a single picture, as one model sees them
 }
 
 // finding is what one task says of the whole file.
@@ -44,14 +46,20 @@ func (f finding) report() Finding {
 	line := f.claim.decide(f.logOdds, f.told, f.threshold).threshold
 	out := Finding{Task: string(f.task), ProbabilityFake: f.claim.probability(f.told), LogOdds: f.logOdds, Threshold: line, Likeness: f.likeness}
 	for _, p := range f.pieces {
-		one := Piece{AtSeconds: p.seconds, ProbabilityFake: f.claim.probability(p.told)}
+		one := Piece{AtSeconds: p.seconds, ProbabilityFake: f.claim.probability(p.told), DurationSeconds: p.length.Seconds()}
+		for _, t := range p.tiles {
+			one.Tiles = append(one.Tiles, Tile{Box: corners(t.box), ProbabilityFake: f.claim.probability(t.logOdds)})
+		}
 		if !p.box.Empty() {
-			one.Box = []int{p.box.Min.X, p.box.Min.Y, p.box.Dx(), p.box.Dy()}
+			one.Box = corners(p.box)
 		}
 		out.Pieces = append(out.Pieces, one)
 	}
 	return out
 }
+
+// corners is a box as the report has it.
+func corners(box image.Rectangle) []int { return []int{box.Min.X, box.Min.Y, box.Dx(), box.Dy()} }
 
 // inOriginal is a box of a frame in pixels of the original, of which the report tells the
 // size: a frame may be smaller.
@@ -165,6 +173,9 @@ func (d *Detector) look(ctx context.Context, req Request, media *preprocess.Medi
 	outputs, err := d.parts.Scheduler.Run(ctx, w.work)
 	if err != nil {
 		return judgement{}, err
+	}
+	if len(pieces) == 1 && len(d.judges[c.Task]) == 1 {
+		pieces[0].tiles = w.judgedTiles(outputs, calibrationOf(c, media, pieces[0]))
 	}
 	return w.pool(outputs), nil
 }

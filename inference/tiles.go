@@ -59,14 +59,24 @@ func overviewFactor(f preprocess.Frame, side int) int {
 // overview is the middle of a frame that is reduced by a factor. Only the blocks that
 // it shows are looked at.
 func overview(f preprocess.Frame, by, side int) tile {
+	return tile{frame: f.Reduced(by, middleOf(f, by, side))}
+}
+
+// middleOf is what an overview shows, in pixels of the reduced frame.
+func middleOf(f preprocess.Frame, by, side int) (part image.Rectangle) {
 	middle := func(length int) (low, high int) {
 		low = max(0, (length/by-side)/2)
 		return low, min(low+side, length/by)
 	}
-	var part image.Rectangle
 	part.Min.X, part.Max.X = middle(f.Width)
 	part.Min.Y, part.Max.Y = middle(f.Height)
-	return tile{frame: f.Reduced(by, part)}
+	return part
+}
+
+// overviewed is what an overview shows, in pixels of the frame.
+func overviewed(f preprocess.Frame, by, side int) image.Rectangle {
+	part := middleOf(f, by, side)
+	return image.Rectangle{Min: part.Min.Mul(by), Max: part.Max.Mul(by)}
 }
 
 // tile is a square of a frame, its upper left corner at a point.

@@ -70,27 +70,31 @@ type Result struct {
 
 // Report is everything else that is known about a detection. Probabilities are
 // those at Prior, and go no further than the models' validation supports. It is
-// stored and served as JSON; it holds no file name and no media.
+// stored and served as JSON; it holds no media. Who calls the Detector says what of the file it is not shown.
 type Report struct {
-	Assessment      Assessment       `json:"assessment"` // of the verdict
-	Reasons         []Reason         `json:"reasons"`    // what bears on it; may be empty
-	ProbabilityFake float64          `json:"probability_fake"`
-	LogOdds         float64          `json:"log_odds"` // of fake at equal priors, without limits: for ranking, not for belief
-	Threshold       float64          `json:"threshold"`
-	SupposedShare   float64          `json:"supposed_share"` // of fakes, at which Threshold is the break-even
-	Sensitivity     Sensitivity      `json:"sensitivity"`
-	Prior           float64          `json:"prior"`            // share of fakes that was expected beforehand
-	SHA256          string           `json:"sha256,omitempty"` // of the file as it was sent
-	Format          string           `json:"format"`
-	Width           int              `json:"width,omitempty"`
-	Height          int              `json:"height,omitempty"`
-	DurationSeconds float64          `json:"duration_seconds,omitempty"`
-	Notes           []Note           `json:"notes,omitempty"` // what of the file was not judged
-	Provider        string           `json:"provider"`        // ONNX Runtime's execution provider
-	Findings        []Finding        `json:"findings"`
-	Models          []ModelUsed      `json:"models"`
-	Fusion          *FusionUsed      `json:"fusion,omitempty"` // of some of the findings; nil where each speaks for itself
-	Timings         map[string]int64 `json:"timings_us"`       // microseconds by stage
+	Assessment      Assessment              `json:"assessment"` // of the verdict
+	Reasons         []Reason                `json:"reasons"`    // what bears on it; may be empty
+	ProbabilityFake float64                 `json:"probability_fake"`
+	LogOdds         float64                 `json:"log_odds"` // of fake at equal priors, without limits: for ranking, not for belief
+	Threshold       float64                 `json:"threshold"`
+	Thresholds      map[Sensitivity]float64 `json:"thresholds"`     // of every sensitivity; Threshold is one of them
+	ErrorRates      []ErrorRate             `json:"error_rates"`    // of Threshold
+	SupposedShare   float64                 `json:"supposed_share"` // of fakes, at which Threshold is the break-even
+	Sensitivity     Sensitivity             `json:"sensitivity"`
+	Prior           float64                 `json:"prior"`                // share of fakes that was expected beforehand
+	FileName        string                  `json:"file_name,omitempty"`  // as it was sent, without folders
+	Size            int64                   `json:"size_bytes,omitempty"` // of the file
+	SHA256          string                  `json:"sha256,omitempty"`     // of the file as it was sent
+	Format          string                  `json:"format"`
+	Width           int                     `json:"width,omitempty"`
+	Height          int                     `json:"height,omitempty"`
+	DurationSeconds float64                 `json:"duration_seconds,omitempty"`
+	Notes           []Note                  `json:"notes,omitempty"` // what of the file was not judged
+	Provider        string                  `json:"provider"`        // ONNX Runtime's execution provider
+	Findings        []Finding               `json:"findings"`
+	Models          []ModelUsed             `json:"models"`
+	Fusion          *FusionUsed             `json:"fusion,omitempty"` // of some of the findings; nil where each speaks for itself
+	Timings         map[string]int64        `json:"timings_us"`       // microseconds by stage
 }
 
 // Note is something of the file that was not judged, though the rest was.
@@ -115,6 +119,15 @@ type Finding struct {
 type Piece struct {
 	AtSeconds       float64 `json:"at_seconds"`    // of the first frame of a stretch
 	Box             []int   `json:"box,omitempty"` // x, y, width, height of a face, in pixels of the original, upright; of a stretch in its middle frame
+	ProbabilityFake float64 `json:"probability_fake"`
+	DurationSeconds float64 `json:"duration_seconds,omitempty"` // of a window
+	Tiles           []Tile  `json:"tiles,omitempty"`            // of a single picture that one model has judged as a whole
+}
+
+// Tile is a square of a picture that was judged by itself. Its probability is by the calibration of pictures: it tells
+// tiles from each other, and is not to be believed by itself.
+type Tile struct {
+	Box             []int   `json:"box"` // as a face's; several may overlap
 	ProbabilityFake float64 `json:"probability_fake"`
 }
 

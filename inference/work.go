@@ -1,6 +1,8 @@
 package inference
 
 import (
+	"image"
+
 	"deepfaked/inference/face"
 	"deepfaked/models"
 	"deepfaked/preprocess"
@@ -10,9 +12,30 @@ import (
 // may belong to a piece.
 type rowsOf struct {
 	work  Work
-	owner []int     // piece of each row
-	share []float64 // of each row in its piece's logit
-	count int       // pieces
+	owner []int             // piece of each row
+	share []float64         // of each row in its piece's logit
+	count int               // pieces
+	boxes []image.Rectangle // of each row that is a tile, in pixels of the original
+}
+
+// judgedTile is a tile and what it says by itself.
+type judgedTile struct {
+	box     image.Rectangle
+	logOdds float64 // calibrated as the picture is
+}
+
+// judgedTiles are those of the rows, of which each counts as pool has it count.
+func (r rowsOf) judgedTiles(outputs []float32, c models.Calibration) []judgedTile {
+	out := make([]judgedTile, len(r.boxes))
+	for i, box := range r.boxes {
+		numbers := len(outputs) / len(r.boxes)
+		z := float64(outputs[i*numbers])
+		if numbers > 1 {
+			z *= float64(outputs[i*numbers+1])
+		}
+		out[i] = judgedTile{box: box, logOdds: calibrated(c, z)}
+	}
+	return out
 }
 
 // add notes n rows of a piece that together have a share in its logit.
@@ -101,11 +124,14 @@ func (r *rowsOf) tiles(media *preprocess.Media, c models.Card, pieces []piece) f
 		f, share := media.Frames[p.frame], 1.0
 		if by := overviewFactor(f, side); c.Preprocessing.Overview && by > 1 {
 			tiles, share = append(tiles, overview(f, by, side)), 0.5
+			r.boxes = append(r.boxes, inOriginal(overviewed(f, by, side), f, media))
 			r.add(i, 1, share)
 		}
 		origins := tileOrigins(f.Width, f.Height, side, each)
 		for _, at := range origins {
 			tiles = append(tiles, tile{f, at})
+			shown := image.Rectangle{Min: at, Max: at.Add(image.Pt(side, side))}
+			r.boxes = append(r.boxes, inOriginal(shown.Intersect(image.Rect(0, 0, f.Width, f.Height)), f, media))
 		}
 		r.add(i, len(origins), share)
 	}

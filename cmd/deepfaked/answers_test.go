@@ -8,11 +8,15 @@ import (
 	"io"
 	"mime/multipart"
 	"slices"
+	"strings"
+	"sync"
 	"testing"
 
+	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"deepfaked/api"
 	"deepfaked/inference"
 	"deepfaked/models"
 )
@@ -70,11 +74,40 @@ func (a answer) judged(t testing.TB) answer {
 // id is that of the detection.
 func (a answer) id() string { return a.body["id"].(string) }
 
-// report reads what else is known of a detection.
+// reportSchema is the published schema, as a validator that is not ours reads it.
+var reportSchema = sync.OnceValues(func() (*jsonschema.Schema, error) {
+	text, err := api.ReportSchema()
+	if err != nil {
+		return nil, err
+	}
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	if err != nil {
+		return nil, err
+	}
+	c := jsonschema.NewCompiler()
+	c.AssertFormat()
+	if err := c.AddResource("report.schema.json", doc); err != nil {
+		return nil, err
+	}
+	return c.Compile("report.schema.json")
+})
+
+// fitsReport checks a report against the schema.
+func fitsReport(t testing.TB, raw string) {
+	t.Helper()
+	schema, err := reportSchema()
+	require.NoError(t, err)
+	doc, err := jsonschema.UnmarshalJSON(strings.NewReader(raw))
+	require.NoError(t, err)
+	require.NoError(t, schema.Validate(doc), raw)
+}
+
+// report reads what else is known of a detection, and checks that it is as the schema says.
 func (s *instance) report(t testing.TB, key, id string) inference.Report {
 	t.Helper()
 	a := s.get(t, key, "/v1/results/"+id+"/report")
 	require.Equal(t, 200, a.status, a.raw)
+	fitsReport(t, a.raw)
 	var r inference.Report
 	require.NoError(t, json.Unmarshal([]byte(a.raw), &r))
 	return r

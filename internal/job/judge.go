@@ -34,6 +34,7 @@ type Task struct {
 	RequestID   string // of the submission, for the log
 	Account     string // its id, for fairness between accounts
 	File        *spool.File
+	FileName    string                // as its client has sent it; empty: it has sent none
 	Declared    preprocess.Kind       // empty: whatever the content is
 	Sensitivity inference.Sensitivity // empty: balanced
 	Reserve     func() error          // reserves a place for it once there is room to judge it; nil: it has one
@@ -82,7 +83,7 @@ func Judge(ctx context.Context, d Detector, t Task, p inference.Priority) (accou
 	if err := plausible(result); err != nil {
 		return account.Outcome{}, err
 	}
-	result.Report.SHA256 = t.File.SHA256()
+	result.Report.FileName, result.Report.Size, result.Report.SHA256 = t.FileName, t.File.Size(), t.File.SHA256()
 	report, err := json.Marshal(result.Report)
 	if err != nil {
 		return account.Outcome{}, fmt.Errorf("encode the report: %w", err)

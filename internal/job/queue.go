@@ -51,6 +51,7 @@ type detection struct {
 	Account     string                `json:"account"`
 	SHA256      string                `json:"sha256"`
 	Size        int64                 `json:"size,omitempty"` // 0 in jobs of versions that did not say it
+	FileName    string                `json:"file_name,omitempty"`
 	Declared    preprocess.Kind       `json:"declared,omitempty"`
 	Sensitivity inference.Sensitivity `json:"sensitivity,omitempty"`
 
@@ -62,7 +63,7 @@ func (detection) Kind() string { return "detection" }
 
 func newDetection(t Task) detection {
 	return detection{
-		ID: t.ID, RequestID: t.RequestID, Account: t.Account, SHA256: t.File.SHA256(), Size: t.File.Size(),
+		ID: t.ID, RequestID: t.RequestID, Account: t.Account, SHA256: t.File.SHA256(), Size: t.File.Size(), FileName: t.FileName,
 		Declared: t.Declared, Sensitivity: t.Sensitivity, queue: queueOf(t.File),
 	}
 }

@@ -119,7 +119,7 @@ func (r *Runner) analyse(ctx context.Context, d detection, late *allowance) (acc
 	}
 	return r.judge(ctx, Task{
 		Begun: func() { late.reset(r.opts.Deadline) },
-		ID:    d.ID, RequestID: d.RequestID, Account: d.Account, File: file, Declared: d.Declared, Sensitivity: d.Sensitivity,
+		ID:    d.ID, RequestID: d.RequestID, Account: d.Account, File: file, FileName: d.FileName, Declared: d.Declared, Sensitivity: d.Sensitivity,
 	})
 }
 

@@ -1,0 +1,72 @@
+package api_test
+
+import (
+	"bytes"
+	"context"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"deepfaked/inference"
+)
+
+// reportSchema is the published schema, as a validator that is not ours reads it.
+func reportSchema(t testing.TB, s *service) *jsonschema.Schema {
+	t.Helper()
+	a := s.get("", "/v1/report.schema.json").ok(200)
+	if got := a.header.Get("Content-Type"); got != "application/schema+json" {
+		t.Errorf("the schema is %s", got)
+	}
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(a.raw))
+	must(t, err)
+	c := jsonschema.NewCompiler()
+	c.AssertFormat()
+	must(t, c.AddResource("report.schema.json", doc))
+	schema, err := c.Compile("report.schema.json")
+	must(t, err)
+	return schema
+}
+
+// fits says what of a document is not as the schema has it.
+func fits(t testing.TB, schema *jsonschema.Schema, raw []byte) error {
+	t.Helper()
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
+	must(t, err)
+	return schema.Validate(doc)
+}
+
+// judged is what a detector says of a picture, in full.
+func judged(context.Context, inference.Request) (inference.Result, error) {
+	r, err := fake(context.Background(), inference.Request{})
+	r.Report.Assessment, r.Report.Sensitivity, r.Report.Prior = inference.LikelyFake, inference.Balanced, .5
+	r.Report.SupposedShare, r.Report.Provider = .5, "CPUExecutionProvider"
+	return r, err
+}
+
+// The report says which detection it is of and which file was judged, and is as its schema says, of a job too.
+func TestReportFitsItsSchema(t *testing.T) {
+	t.Parallel()
+	s := setup(t, config{detect: judged})
+	schema, key := reportSchema(t, s), s.key("pro")
+	now := s.detect(key, photo()).ok(200).text("id")
+	later := s.detect(key, photo(), async()).ok(202).text("id")
+	s.poll(key, later)
+	for _, id := range []string{now, later} {
+		a := s.get(key, "/v1/results/"+id+"/report").ok(200)
+		if err := fits(t, schema, a.raw); err != nil {
+			t.Errorf("%s: %v", a.raw, err)
+		}
+		for name, want := range map[string]any{
+			"id": id, "verdict": "fake", "confidence": .875, "media_type": "image", "file_name": "secret name.jpg", "size_bytes": float64(len(photo().value)),
+			"created_at": "2026-03-14T15:09:26.535Z", "completed_at": "2026-03-14T15:09:26.535Z", "assessment": "likely_fake",
+		} {
+			if a.body[name] != want {
+				t.Errorf("%s is %v, want %v", name, a.body[name], want)
+			}
+		}
+	}
+	spoilt := bytes.Replace(s.get(key, "/v1/results/"+now+"/report").ok(200).raw, []byte(`"likely_fake"`), []byte(`"authentic"`), 1)
+	if err := fits(t, schema, spoilt); err == nil {
+		t.Error("the schema lets anything pass")
+	}
+}
