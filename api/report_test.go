@@ -3,6 +3,7 @@ package api_test
 import (
 	"bytes"
 	"context"
+	"strings"
 	"testing"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -69,4 +70,33 @@ func TestReportFitsItsSchema(t *testing.T) {
 	if err := fits(t, schema, spoilt); err == nil {
 		t.Error("the schema lets anything pass")
 	}
+}
+
+// A browser gets a page, whatever else gets JSON, and an error is the contract's either way.
+func TestReportAsAPage(t *testing.T) {
+	t.Parallel()
+	s := setup(t, config{detect: judged})
+	key := s.key("pro")
+	id := s.detect(key, photo()).ok(200).text("id")
+	const data, page = "application/json; charset=utf-8", "text/html; charset=utf-8"
+	for accept, want := range map[string]string{
+		"": data, "*/*": data, "application/json": data, "image/png": data, "nonsense;;": data, "text/html;q=0": data,
+		"text/html": page, "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8": page, "application/json;q=0.5, text/html": page,
+		"text/html;q=0.5, application/json": data, "text/html;q=x": data,
+	} {
+		a := s.do(request{method: "GET", path: "/v1/results/" + id + "/report", key: key, header: map[string]string{"Accept": accept}}).ok(200)
+		if got := a.header.Get("Content-Type"); got != want || a.header.Get("Vary") != "Accept" {
+			t.Errorf("%q is answered with %s, want %s", accept, got, want)
+		}
+	}
+	a := s.get(key, "/v1/results/"+id+"/report.html").ok(200)
+	policy := a.header.Get("Content-Security-Policy")
+	if !bytes.Contains(a.raw, []byte("<h1>Likely fake</h1>")) || !bytes.Contains(a.raw, []byte(id)) || !strings.HasPrefix(policy, "default-src 'none'; style-src 'sha256-") {
+		t.Errorf("the page under %s is %s", policy, a.raw)
+	}
+	never := "/v1/results/det_00000000000000000000000000/report"
+	s.do(request{method: "GET", path: never, key: key, header: map[string]string{"Accept": "text/html"}}).want(404, "not_found")
+	s.get(key, never+".html").want(404, "not_found")
+	s.get(s.key("free"), "/v1/results/"+id+"/report.html").want(404, "not_found")
+	s.get("", "/v1/results/"+id+"/report.html").want(401, "unauthorized")
 }

@@ -33,6 +33,7 @@ func (s *Server) routes() (http.Handler, error) {
 	v1.POST("/detect", s.detect)
 	read(v1, "/results/:id", s.result)
 	read(v1, "/results/:id/report", s.report)
+	read(v1, "/results/:id/report.html", s.reportPage)
 	read(v1, "/usage", s.usage)
 	read(v1, "/models", s.models)
 	return r, nil
