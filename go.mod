@@ -16,6 +16,7 @@ require (
 	github.com/gen2brain/heic v0.4.5
 	github.com/gin-gonic/gin v1.12.0
 	github.com/go-audio/wav v1.1.0
+	github.com/go-json-experiment/json v1.27.2
 	github.com/goccy/go-yaml v1.19.2
 	github.com/jackc/pgx/v5 v5.12.0
 	github.com/oklog/ulid/v2 v2.1.2

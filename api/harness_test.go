@@ -21,6 +21,7 @@ import (
 	"deepfaked/inference"
 	"deepfaked/internal/account"
 	"deepfaked/internal/job"
+	"deepfaked/internal/report"
 	"deepfaked/internal/spool"
 	"deepfaked/internal/store"
 	"deepfaked/models"
@@ -238,6 +239,10 @@ func (s *service) start(cfg config) {
 	opts.Detector, opts.Accounts, opts.Limiter = s.detector, s.ledger, limiter
 	opts.Addresses, opts.Models = addresses, func() models.InUse { return models.InUse{} }
 	opts.Jobs, opts.Spool, opts.Logger, opts.Now = s.runner, s.spool, logger, s.clock.Now
+	key, err := report.NewKey()
+	must(s.t, err)
+	opts.Signer, err = report.NewSigner(key)
+	must(s.t, err)
 	opts.FileBytes, opts.FormBytes = 1<<20, 64<<10
 	opts.Pace.LingerTime = time.Minute
 	opts.Drain = time.Minute

@@ -10,6 +10,7 @@ import (
 	"deepfaked/inference"
 	"deepfaked/internal/account"
 	"deepfaked/internal/job"
+	"deepfaked/internal/report"
 	"deepfaked/internal/spool"
 	"deepfaked/models"
 )
@@ -55,6 +56,7 @@ type Options struct {
 	Logger    *slog.Logger
 	Models    func() models.InUse // shown by /v1/models
 	Observer  Observer            // may be nil
+	Signer    *report.Signer      // of reports; nil: they are not signed
 	Now       func() time.Time    // the clock of the books
 
 	Listen         string   // address; port 0 lets the system choose

@@ -79,5 +79,18 @@ func (s *Server) reported(c *gin.Context) (*report.Document, error) {
 	case len(d.Report) == 0:
 		return nil, &problem{code: notFound, message: "There is no report: the detection failed."}
 	}
-	return report.Of(d)
+	doc, err := report.Of(d)
+	if err == nil && s.opts.Signer != nil {
+		err = doc.Sign(s.opts.Signer)
+	}
+	return doc, err
+}
+
+// publicKey answers GET /.well-known/deepfaked.pem: what the signatures of reports are checked with.
+func (s *Server) publicKey(c *gin.Context) {
+	if s.opts.Signer == nil {
+		s.fail(c, &problem{code: notFound, message: "This service does not sign reports."})
+		return
+	}
+	s.send(c, http.StatusOK, "application/x-pem-file", s.opts.Signer.PublicKey().PEM())
 }

@@ -3,12 +3,15 @@ package api_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"strings"
 	"testing"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"deepfaked/api"
 	"deepfaked/inference"
+	"deepfaked/internal/report"
 )
 
 // reportSchema is the published schema, as a validator that is not ours reads it.
@@ -99,4 +102,40 @@ func TestReportAsAPage(t *testing.T) {
 	s.get(key, never+".html").want(404, "not_found")
 	s.get(s.key("free"), "/v1/results/"+id+"/report.html").want(404, "not_found")
 	s.get("", "/v1/results/"+id+"/report.html").want(401, "unauthorized")
+}
+
+// A report proves by the key of /.well-known/deepfaked.pem that it is the service's, without its help.
+func TestReportIsSigned(t *testing.T) {
+	t.Parallel()
+	s := setup(t, config{detect: judged})
+	key := s.key("pro")
+	id := s.detect(key, photo()).ok(200).text("id")
+	a := s.get(key, "/v1/results/"+id+"/report").ok(200)
+	_, by, err := report.Verify(a.raw)
+	must(t, err)
+	published := s.get("", "/.well-known/deepfaked.pem").ok(200)
+	public, err := report.ParsePublicKey(published.raw)
+	must(t, err)
+	if by.Fingerprint() != public.Fingerprint() {
+		t.Errorf("the report is signed by %s, the service's key is %s", by.Fingerprint(), public.Fingerprint())
+	}
+	if again := s.get(key, "/v1/results/"+id+"/report").ok(200); !bytes.Equal(again.raw, a.raw) {
+		t.Errorf("asked again, the report is %s, and was %s", again.raw, a.raw)
+	}
+	if page := s.get(key, "/v1/results/"+id+"/report.html").ok(200); !bytes.Contains(page.raw, []byte(public.Fingerprint())) {
+		t.Error("the page does not name the key")
+	}
+}
+
+// A service without a key serves reports all the same, and says that it has none.
+func TestReportWithoutAKey(t *testing.T) {
+	t.Parallel()
+	s := setup(t, config{detect: judged, api: func(o *api.Options) { o.Signer = nil }})
+	key := s.key("pro")
+	id := s.detect(key, photo()).ok(200).text("id")
+	a := s.get(key, "/v1/results/"+id+"/report").ok(200)
+	if _, _, err := report.Verify(a.raw); !errors.Is(err, report.ErrUnsigned) {
+		t.Errorf("%s: %v", a.raw, err)
+	}
+	s.get("", "/.well-known/deepfaked.pem").want(404, "not_found")
 }

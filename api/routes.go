@@ -23,6 +23,7 @@ func (s *Server) routes() (http.Handler, error) {
 	read(r, "/readyz", s.readiness)
 	read(r, "/openapi.yaml", s.authenticate, s.limit, s.document)
 
+	read(r, "/.well-known/deepfaked.pem", s.authenticate, s.limit, s.publicKey)
 	read(r, "/v1/report.schema.json", s.authenticate, s.limit, s.reportSchema)
 
 	// Without a route or with a wrong method a key is optional, but counts.

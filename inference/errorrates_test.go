@@ -37,10 +37,7 @@ func TestErrorRatesAreSentences(t *testing.T) {
 // TestReportHasErrorRatesAndLines: what decides has its rates, and all three lines are told.
 func TestReportHasErrorRatesAndLines(t *testing.T) {
 	t.Parallel()
-	film := media(preprocess.Video, []preprocess.Frame{grey(1, 0)}, []preprocess.Window{{Samples: make([]float32, 64000)}})
-	for i := range film.Windows[0].Samples {
-		film.Windows[0].Samples[i] = float32(i%100) / 100
-	}
+	film := media(preprocess.Video, []preprocess.Frame{grey(1, 0)}, []preprocess.Window{voice(2)}) // of 16 samples
 	got, err := newTestDetector(t, film, noFaces).Detect(t.Context(), Request{Sensitivity: Strict})
 	if err != nil {
 		t.Fatal(err)
@@ -54,7 +51,7 @@ func TestReportHasErrorRatesAndLines(t *testing.T) {
 	}
 	for _, f := range r.Findings {
 		sound := f.Task == string(models.SpeechSynthesis)
-		if p := f.Pieces[0]; sound != (p.DurationSeconds == 4) || sound == (len(p.Tiles) > 0) {
+		if p := f.Pieces[0]; sound != (p.DurationSeconds > 0) || sound == (len(p.Tiles) > 0) {
 			t.Errorf("%s: a piece of %v s with %d tiles", f.Task, p.DurationSeconds, len(p.Tiles))
 		}
 	}

@@ -19,6 +19,7 @@ type cli struct {
 	Worker workerCommand `cmd:"" help:"Run jobs without serving HTTP, next to others on one PostgreSQL."`
 	Detect detectCommand `cmd:"" help:"Judge files without a server."`
 	Eval   evalCommand   `cmd:"" help:"Measure the detector on files whose truth is known, without a server."`
+	Verify verifyCommand `cmd:"" help:"Check the signature of a report, and that it is about a file, without a server."`
 	Keys   struct {
 		Create keysCreate `cmd:"" help:"Make a key, and its account when it is new. Prints the key, once."`
 		List   keysList   `cmd:"" help:"List accounts and keys."`
@@ -131,7 +132,7 @@ func (f engineFlags) lay(c *config.Config) {
 func defaults() kong.Vars {
 	c := config.Default()
 	return kong.Vars{
-		"version": versionText(), "listen": c.Listen, "data": c.Data, "provider": c.Provider, "precision": c.Inference.Precision, "quality": c.Inference.Quality,
+		"version": versionText(), "listen": c.Listen, "report_key": "one that the first process makes and all share by the database", "data": c.Data, "provider": c.Provider, "precision": c.Inference.Precision, "quality": c.Inference.Quality,
 		"log_level": c.Log.Level, "log_format": c.Log.Format,
 		"deadline": short(c.Deadline), "drain": short(c.Drain), "workers": strconv.Itoa(c.Jobs.Workers),
 		"batch": fmt.Sprintf("%d on a CPU, %d on a GPU", maxBatch, gpuBatch),

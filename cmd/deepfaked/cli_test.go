@@ -14,7 +14,7 @@ import (
 
 // commands are those that people call.
 func commands() []string {
-	return []string{"serve", "worker", "detect", "eval", "keys create", "keys list", "keys plan", "keys revoke", "models list", "models verify", "models schema", "models add", "models catalogue", "models pull"}
+	return []string{"serve", "worker", "detect", "eval", "verify", "keys create", "keys list", "keys plan", "keys revoke", "models list", "models verify", "models schema", "models add", "models catalogue", "models pull"}
 }
 
 // TestHelpNamesEveryFlag: operators configure by flag or by environment, and

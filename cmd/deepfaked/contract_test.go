@@ -18,6 +18,7 @@ import (
 
 	"deepfaked/api/client"
 	"deepfaked/inference"
+	"deepfaked/internal/report"
 	"deepfaked/models"
 	"deepfaked/preprocess"
 )
@@ -61,9 +62,13 @@ func (s *instance) testSynchronous(t *testing.T) {
 	}
 	s.detect(t, key, []byte("no picture")).want(t, 415, "unsupported_media_type")
 	assert.InDelta(t, 1, s.usage(t, key), 0, "only successes count")
-	report := s.get(t, key, "/v1/results/"+got.id()+"/report")
+	reported := s.get(t, key, "/v1/results/"+got.id()+"/report")
+	_, by, err := report.Verify([]byte(reported.raw))
+	require.NoError(t, err)
+	assert.Equal(t, string(by.PEM()), s.get(t, "", "/.well-known/deepfaked.pem").raw)
+	assert.Contains(t, s.get(t, key, "/v1/results/"+got.id()+"/report.html").raw, by.Fingerprint())
 	for name, want := range map[string]any{"id": got.id(), "verdict": got.body["verdict"], "file_name": "upload.bin", "size_bytes": float64(len(somePicture(t)))} {
-		assert.Equal(t, want, report.body[name], name)
+		assert.Equal(t, want, reported.body[name], name)
 	}
 	for _, path := range []string{"/v1/results/" + got.id(), "/v1/results/" + got.id() + "/report", "/v1/results/det_none"} {
 		s.get(t, other, path).want(t, 404, "not_found")

@@ -22,6 +22,7 @@ type workerCommand struct{ workFlags }
 // serveFlags are those of serve, and of config, which shows what they make.
 type serveFlags struct {
 	workFlags
+	reportKeyFlag
 	Listen *string `env:"DEEPFAKED_LISTEN" placeholder:"ADDR" help:"host:port to serve on; port 0 takes a free one, which the first log line names (default: ${listen})."`
 }
 
@@ -47,6 +48,7 @@ func (c *serveFlags) settings() (config.Config, error) {
 	if err != nil {
 		return cfg, err
 	}
+	set(&cfg.ReportKey, c.ReportKey)
 	set(&cfg.Listen, c.Listen)
 	return cfg, check(cfg)
 }

@@ -19,6 +19,7 @@ import (
 	"deepfaked/internal/config"
 	"deepfaked/internal/job"
 	"deepfaked/internal/metrics"
+	"deepfaked/internal/report"
 	"deepfaked/internal/sharedlimit"
 	"deepfaked/internal/spool"
 	"deepfaked/internal/store"
@@ -38,6 +39,7 @@ type service struct {
 	process *store.Process
 	limits  []*sharedlimit.Limiter // none without Redis
 	server  *api.Server            // nil where only jobs are run
+	signer  *report.Signer         // likewise
 	metrics *metrics.Metrics       // nil without an address for administration
 	admin   *admin.Server          // likewise
 	unready atomic.Value           // of an unreadiness
@@ -111,6 +113,11 @@ func newService(ctx context.Context, cfg config.Config, http bool, logger *slog.
 	if err != nil {
 		return nil, err
 	}
+	if http {
+		if s.signer, err = openSigner(ctx, cfg, s.books); err != nil {
+			return nil, err
+		}
+	}
 	books := s.watchedBooks()
 	s.jobs, err = job.New(ctx, job.Deps{
 		Detector: s.judge, Books: books, Store: s.books, Process: s.process, Uploads: jobFiles, Sentence: api.Sentence, Logger: logger,
@@ -138,6 +145,7 @@ func (s *service) bind(books books) (err error) {
 	}
 	opts.Detector, opts.Accounts, opts.Jobs = s.judge, books, s.jobs
 	opts.Spool, opts.Logger, opts.Models = s.uploads, s.logger, s.judge.inUse
+	opts.Signer = s.signer
 	s.server, err = api.New(opts)
 	return listening(err, s.cfg.Listen, "--listen")
 }

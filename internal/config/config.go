@@ -20,6 +20,7 @@ type Config struct {
 	Database    string   `yaml:"database" comment:"postgres://… of the database that several processes work on; empty: SQLite in the data folder"`
 	Uploads     string   `yaml:"uploads" comment:"where uploads of jobs wait: file:// is the data folder, file:///DIR another one, and s3://, gs:// and azblob:// are buckets"`
 	Redis       string   `yaml:"redis" comment:"redis://… of the Redis that several processes count requests in; empty: each counts its own"`
+	ReportKey   string   `yaml:"report_key" comment:"file with the private key (Ed25519, PEM) that signs reports; empty: one that the first process makes and all share by the database"`
 	ONNXRuntime string   `yaml:"onnxruntime" comment:"path of the shared library; empty: where set-up put it"`
 
 	Prior float64 `yaml:"prior" comment:"share of fakes expected among what is judged"`

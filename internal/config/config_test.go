@@ -66,6 +66,7 @@ listen: 0.0.0.0:9000
 admin: 127.0.0.1:9001
 models: [a, b]
 weights: w
+report_key: k.pem
 onnxruntime: /lib/libonnxruntime.so
 uploads: s3://uploads
 inference: {sessions: 2, threads: 3, precision: full, quality: fast, devices: [0, 2], gpu_memory: 4GiB, wait: 2s, burst: 1m}
@@ -89,7 +90,7 @@ keep_uploads: true
 	want := Default()
 	want.Admin = "127.0.0.1:9001"
 	want.Listen, want.Models, want.ONNXRuntime = "0.0.0.0:9000", []string{"a", "b"}, "/lib/libonnxruntime.so"
-	want.Weights = "w"
+	want.Weights, want.ReportKey = "w", "k.pem"
 	want.Uploads = "s3://uploads"
 	want.Inference = Inference{Sessions: 2, Threads: 3, Precision: "full", Quality: "fast", Devices: []int{0, 2}, GPUMemory: 4 * GiB, Wait: 2 * time.Second, Burst: time.Minute}
 	want.Decoder = Decoder{Children: 4, Timeout: 5 * time.Second, Memory: 2 * GiB, Confinement: "required"}

@@ -1,3 +1,3 @@
 // Package report makes the report of a detection: what is known of it, as JSON
-// for programs and as a page for people.
+// for programs, which may be signed, and as a page for people.
 package report

@@ -7,6 +7,7 @@ import (
 
 	"deepfaked/inference"
 	"deepfaked/internal/account"
+	"deepfaked/preprocess"
 )
 
 // Document is the report of a detection. Its JSON Schema is that of Report in the OpenAPI document.
@@ -18,6 +19,7 @@ type Document struct {
 	Confidence  float64   `json:"confidence"`
 	MediaType   string    `json:"media_type"`
 	inference.Report
+	Signature *Signature `json:"signature,omitempty"` // of all else; nil where nobody signs
 }
 
 // Of is the report of a detection that is complete.
@@ -31,6 +33,16 @@ func Of(d account.Detection) (*Document, error) {
 	}
 	doc.fill()
 	return doc, nil
+}
+
+// New is the report of a file that was judged without a service.
+func New(id string, created, completed time.Time, verdict inference.Verdict, confidence float64, kind preprocess.Kind, r inference.Report) *Document {
+	doc := &Document{
+		ID: id, CreatedAt: Timestamp(created), CompletedAt: Timestamp(completed),
+		Verdict: string(verdict), Confidence: confidence, MediaType: string(kind), Report: r,
+	}
+	doc.fill()
+	return doc
 }
 
 // fill has lists and tables that are empty written as such: what an earlier version has stored lacks some.

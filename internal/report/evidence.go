@@ -123,6 +123,9 @@ func (d *Document) rows(f inference.Finding, moving bool) (rows []row, left int)
 			rows = rows[:mostRows]
 		}
 	}
+	if len(rows) == 0 {
+		return nil, 0
+	}
 	top := slices.MaxFunc(rows, func(a, b row) int { return cmp.Compare(a.value, b.value) }).value
 	for i := range rows {
 		rows[i].Probability = percent(rows[i].value)
@@ -143,8 +146,9 @@ func split(head []string, rows []row) []table {
 
 // letter names a face, after the last letter by a number.
 func letter(i int) string {
-	if i < 26 {
-		return string(rune('A' + i))
+	const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+	if i < len(letters) {
+		return letters[i : i+1]
 	}
 	return strconv.Itoa(i + 1)
 }

@@ -52,6 +52,7 @@ type view struct {
 	Unseen   []string
 	Facts    []fact
 	Models   []inference.ModelUsed
+	Signed   string // the fingerprint of the key that signs the JSON report; empty: nobody does
 }
 
 // fact is a property of the file or of its judgement.
@@ -65,6 +66,9 @@ func (d *Document) view() view {
 		Policy: PagePolicy, Style: template.CSS(pageStyle), Class: d.Assessment, //nolint:gosec // our own, embedded
 		Name: d.name(), What: d.what(), When: shown(d.CompletedAt), Headline: d.headline(), Lead: d.lead(),
 		Scale: d.scale(), Rates: d.rates(), Evidence: d.evidence(), Unseen: d.unseen(), Facts: d.facts(), Models: d.Models,
+	}
+	if d.Signature != nil {
+		v.Signed = d.Signature.fingerprint()
 	}
 	for _, r := range d.Reasons {
 		if r.Code != inference.PartlyUnseen { // what that was is told below
