@@ -22,6 +22,8 @@ type detectCommand struct {
 	engineFlags
 	priorFlag
 	JSON        bool     `name:"json" env:"DEEPFAKED_JSON" help:"Print a line of JSON for each file (default: a table)."`
+	Report      *string  `env:"DEEPFAKED_REPORT" placeholder:"DIR" help:"Folder in which to write the report of each file, as NAME.report.json and NAME.report.html (default: none)."`
+	ReportKey   *string  `env:"DEEPFAKED_REPORT_KEY" placeholder:"FILE" help:"Private key (Ed25519, PEM) that signs reports (default: none, they are not signed)."`
 	Sensitivity string   `env:"DEEPFAKED_SENSITIVITY" default:"balanced" enum:"strict,balanced,sensitive" placeholder:"LEVEL" help:"strict (fewer false positives), balanced or sensitive (fewer false negatives) (default: balanced)."`
 	Files       []string `arg:"" name:"file" help:"Images, sounds and videos, by their names: no folders, no pipes."`
 }
@@ -34,12 +36,21 @@ func (c *detectCommand) run(ctx context.Context, to streams) error {
 	if err != nil {
 		return err
 	}
+	var written *reports
+	if c.Report != nil {
+		set(&cfg.ReportKey, c.ReportKey)
+		if written, err = openReports(*c.Report, cfg.ReportKey); err != nil {
+			return err
+		}
+		defer func() { _ = written.Close() }()
+	}
 	j, err := openJury(ctx, cfg, c.Files)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = j.Close() }()
 	j.sensitivity = inference.Sensitivity(c.Sensitivity)
+	j.reports = written
 	results, failed, err := c.judgeAll(ctx, j, to)
 	if err != nil {
 		return err
@@ -55,7 +66,7 @@ func (c *detectCommand) run(ctx context.Context, to streams) error {
 	return quietly(failed)
 }
 
-// judgeAll writes or collects the results. Where one can't be written, it judges no more.
+// judgeAll writes or collects the results, and writes reports. Where one can't be written, it judges no more.
 func (c *detectCommand) judgeAll(ctx context.Context, j *jury, to streams) (results []judged, failed int, err error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -64,6 +75,11 @@ func (c *detectCommand) judgeAll(ctx context.Context, j *jury, to streams) (resu
 		_ = bar.Add(1)
 		if r.Error != "" {
 			failed++
+		}
+		if j.reports != nil && r.Error == "" && err == nil {
+			if err = j.reports.write(r); err != nil {
+				stop()
+			}
 		}
 		if c.JSON && err == nil {
 			if err = encoder.Encode(r); err != nil {

@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -24,6 +26,7 @@ type jury struct {
 
 	parallel    int
 	sensitivity inference.Sensitivity // empty: balanced
+	reports     *reports              // nil: none are written
 }
 
 // judged is what came of one file.
@@ -36,7 +39,10 @@ type judged struct {
 	Error      string            `json:"error,omitempty"` // code of the contract, unreadable_file or interrupted
 	Message    string            `json:"message,omitempty"`
 
-	decisions map[inference.Sensitivity]inference.Decision
+	decisions    map[inference.Sensitivity]inference.Decision
+	begun, ended time.Time
+	size         int64
+	sha256       string // empty where no reports are written
 }
 
 // inNoHurry is how long a file may wait for its turn: all are judged, and nobody is to
@@ -90,18 +96,19 @@ func (j *jury) judge(ctx context.Context, names []string, each func(judged)) {
 }
 
 func (j *jury) one(ctx context.Context, name string) judged {
-	result, err := j.open(ctx, name)
+	out := judged{File: name, begun: time.Now()}
+	result, err := j.open(ctx, &out)
 	if err != nil {
 		return failure(name, err)
 	}
-	return judged{
-		File: name, Verdict: result.Verdict, Confidence: &result.Confidence, Kind: result.Kind, Report: &result.Report,
-		decisions: result.Decisions,
-	}
+	out.Verdict, out.Confidence, out.Kind, out.Report = result.Verdict, &result.Confidence, result.Kind, &result.Report
+	out.decisions, out.ended = result.Decisions, time.Now()
+	return out
 }
 
-func (j *jury) open(ctx context.Context, name string) (inference.Result, error) {
-	info, err := os.Stat(name)
+// open judges the file that is named, and notes which it is.
+func (j *jury) open(ctx context.Context, out *judged) (inference.Result, error) {
+	info, err := os.Stat(out.File)
 	if err != nil {
 		return inference.Result{}, err
 	}
@@ -111,12 +118,20 @@ func (j *jury) open(ctx context.Context, name string) (inference.Result, error) 
 	if !info.Mode().IsRegular() { // opening a pipe would wait for who writes to it
 		return inference.Result{}, errNotRegular
 	}
-	f, err := os.Open(name)
+	f, err := os.Open(out.File)
 	if err != nil {
 		return inference.Result{}, err
 	}
 	defer func() { _ = f.Close() }()
-	return j.detector.Detect(ctx, inference.Request{File: opened{f}, Size: info.Size(), Sensitivity: j.sensitivity})
+	out.size = info.Size()
+	if j.reports != nil {
+		sum := sha256.New()
+		if _, err := io.Copy(sum, io.NewSectionReader(f, 0, out.size)); err != nil {
+			return inference.Result{}, err
+		}
+		out.sha256 = hex.EncodeToString(sum.Sum(nil))
+	}
+	return j.detector.Detect(ctx, inference.Request{File: opened{f}, Size: out.size, Sensitivity: j.sensitivity})
 }
 
 // opened is a file that is open already, at its start.
