@@ -43,7 +43,7 @@ func (s *Server) detect(c *gin.Context) {
 		s.fail(c, err)
 		return
 	}
-	s.reply(c, http.StatusOK, newSyncResult(result))
+	s.answer(c, newSyncResult(result), result, form.detail)
 }
 
 // receive makes the contract's checks in the contract's order, each as early

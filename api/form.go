@@ -31,6 +31,7 @@ var errFormHeader = errors.New("the form's part headers are too long")
 // that the caller can answer in the contract's order whatever came first.
 type form struct {
 	async       bool
+	detail      bool
 	kind        preprocess.Kind       // empty: not declared
 	sensitivity inference.Sensitivity // empty: not given
 	file        *spool.File           // nil when there was none or it was not kept
@@ -134,7 +135,7 @@ func (r *formReader) part(f *form, part *multipart.Part) error {
 	if name == "" && !isReadable(part.Header.Get("Content-Disposition")) {
 		f.reject(`The form is malformed: the header Content-Disposition of a part can't be read; write it as form-data; name="file"; filename="NAME".`)
 	}
-	known := name == "file" || name == "async" || name == "media_type" || name == "sensitivity"
+	known := name == "file" || name == "async" || name == "media_type" || name == "sensitivity" || name == "detail"
 	if !known || r.seen[name] {
 		if known {
 			f.reject("The field %s was sent more than once: send it once.", name)
@@ -183,8 +184,8 @@ func field(f *form, name string, part io.Reader) error {
 	return nil
 }
 
-// set understands the value of a known field. Only async ignores case: that is
-// how Python spells a boolean.
+// set understands the value of a known field. Only booleans ignore case: that is
+// how Python spells them.
 func (f *form) set(name, value string) {
 	switch name {
 	case "async":
@@ -194,6 +195,11 @@ func (f *form) set(name, value string) {
 		case "false":
 		default:
 			f.reject("The field async must be true or false.")
+		}
+	case "detail":
+		var err error
+		if f.detail, err = detailed(value); err != nil {
+			f.reject("The field detail must be true or false.")
 		}
 	case "media_type":
 		switch kind := preprocess.Kind(value); kind {

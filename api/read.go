@@ -23,6 +23,11 @@ func (s *Server) detection(c *gin.Context) (account.Detection, error) {
 
 // result answers GET /v1/results/{id}.
 func (s *Server) result(c *gin.Context) {
+	detail, err := detailed(c.Query("detail"))
+	if err != nil {
+		s.fail(c, &problem{code: invalidRequest, message: "The parameter detail must be true or false."})
+		return
+	}
 	d, err := s.detection(c)
 	if err != nil {
 		s.fail(c, err)
@@ -31,7 +36,7 @@ func (s *Server) result(c *gin.Context) {
 	if d.State == account.Processing {
 		s.pollAfter(c, s.opts.Now().Sub(d.Created))
 	}
-	s.reply(c, http.StatusOK, newResult(d))
+	s.answer(c, newResult(d), d, detail)
 }
 
 // usage answers GET /v1/usage.
