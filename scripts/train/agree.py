@@ -29,6 +29,7 @@ with needs.packages():
     import gather as sounds
     import numpy as np
     import onnxruntime
+    import stretch
     from PIL import Image
     from sklearn.metrics import roc_auc_score
     from vision import gather as pictures
@@ -37,7 +38,7 @@ with needs.packages():
     from vision.sizes import TOP, levelled
 
 MODELS = HERE.parents[1] / "models" / "builtin"
-MOST = 16  # windows that the service takes from a sound
+MOST = 900  # windows that the service takes from a sound
 FILM_TILES, FRAME_TILES = 48, 4  # that it takes from a film, and at least from a frame
 SMALLEST = 80  # pixels of the smallest face that it judges
 # name: ending of the file, longer side or None for its own, options of Pillow
@@ -75,6 +76,13 @@ class Model:
         mean = np.mean([self.session.run(None, {name: rows})[0].mean() for rows in scales])
         calibration = self.card["calibration"]
         return calibration["scale"] * float(levelled(calibration, side, mean)) + calibration["bias"]
+
+
+    def of_sound(self, windows):
+        """Calibrated log-odds of a sound, in all windows of which somebody speaks."""
+        calibration = self.card["calibration"]
+        logits = np.concatenate([self.session.run(None, {self.card["input"]["name"]: windows[i:i + 16]})[0] for i in range(0, len(windows), 16)])
+        return stretch.of_sound(self.card, calibration["scale"] * logits.reshape(-1) + calibration["bias"])
 
 
 def service(program, paths, task):
@@ -228,7 +236,7 @@ def compare_sounds(options, folder):
         pairs = []
         for path, finding in zip(paths, service(options.program, paths, "speech-synthesis"), strict=True):
             raw = audio.pipe(["-i", str(path), "-vn", *audio.PCM, "pipe:1"], b"")
-            pairs.append((odds(finding), model.log_odds(audio.windows(np.frombuffer(raw, "<i2"), MOST))))
+            pairs.append((odds(finding), model.of_sound(audio.windows(np.frombuffer(raw, "<i2"), MOST))))
         row(name, pairs, labels)
 
     judged("sound as it is (FLAC)", paths, [c["label"] for c in chosen])

@@ -8,6 +8,9 @@ import scipy.signal as ss
 from frontend import RATE, WINDOW
 
 LONGEST = 16 * RATE  # of a clip, for training and measuring
+SIDE_BY_SIDE = 4
+GRAIN = 2048
+HOP = -(-WINDOW // 2 // GRAIN) * GRAIN  # of windows that overlap
 RATES = {8000: (1, 2), 11025: (441, 640), 22050: (441, 320), 24000: (3, 2)}
 FFMPEG = ["ffmpeg", "-hide_banner", "-nostdin", "-loglevel", "error", "-threads", "1"]
 PCM = ["-f", "s16le", "-ar", str(RATE), "-ac", "1"]
@@ -76,9 +79,15 @@ def window_starts(length, most):
     k = min(most, max(1, (length + WINDOW//2) // WINDOW)) windows, integer
     division. One window starts at max(0, (length - WINDOW) // 2); of several,
     window i starts at i * (length - WINDOW) // (k - 1). A clip shorter than a
-    window is repeated: sample j of the window is sample j mod length.
+    window is repeated: sample j of the window is sample j mod length. Where that
+    would be more than SIDE_BY_SIDE, windows overlap by half: they start at
+    multiples of HOP, or of more GRAINs where they would be too many, the last at
+    length - WINDOW.
     """
     k = min(most, max(1, (length + WINDOW // 2) // WINDOW))
+    if k > SIDE_BY_SIDE:
+        last = length - WINDOW
+        return [*range(0, last, max(HOP, -(-last // ((most - 1) * GRAIN)) * GRAIN)), last]
     if k == 1:
         return [max(0, (length - WINDOW) // 2)]
     return [i * (length - WINDOW) // (k - 1) for i in range(k)]

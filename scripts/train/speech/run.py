@@ -7,6 +7,7 @@ keeps the features, so that a second run skips them; empty it after a change of
 the data, the degradations or the features.
 """
 import argparse
+import functools
 import json
 import os
 import pickle
@@ -59,13 +60,26 @@ def gathered(data, more, work):
         return pickle.load(f)
 
 
-def measure(clips, tables, facts):
-    """Out-of-fold scores, calibration, operating points; fills `facts`.
+def keep_folds(work, weights, clips, fold, models, factor):
+    """The graph of each fold's model, on the scale of the one that is exported, and which repositories it does not know:
+    for stretch.py."""
+    folder = os.path.join(work, "folds")
+    os.makedirs(folder, exist_ok=True)
+    example = audio.windows(clips[0]["sound"], 1).repeat(2, 0)
+    for f, model in models.items():
+        export.to_onnx(Detector(Features(weights), model.divided(1 / factor)), example, os.path.join(folder, f"fold{f}.onnx"))
+    with open(os.path.join(folder, "folds.tsv"), "w") as out:
+        out.writelines(f"{name}\t{f}\n" for name, f in sorted({(c["repository"], int(f)) for c, f in zip(clips, fold)}))
+
+
+def measure(clips, tables, facts, keep):
+    """Out-of-fold scores, calibration, operating points; fills `facts`. `keep` is keep_folds for the rest of its arguments.
     -> measurements, P(fake) of each clip per condition."""
-    fold = folds.repository_folds(clips)
-    values = train.out_of_fold(clips, tables, fold)
+    fold, models = folds.repository_folds(clips), {}
+    values = train.out_of_fold(clips, tables, fold, kept=models)
     facts["drift"] = train.scale_drift(clips, tables, fold, values["clean"])
     facts["stretch"] = calibrate.platt(*calibrate.pooled(clips, values)[:3])["scale"]
+    keep(clips, fold, models, facts["stretch"])
     scores = {name: value * facts["stretch"] for name, value in values.items()}
     shortcut = train.out_of_fold(clips, tables, fold, "nuisance")
     archived = np.array([c["archived"] for c in clips])
@@ -121,7 +135,7 @@ def main():
     begin = features.cpu_seconds()
     print(f"{len(clips)} clips, {held} held-out files dropped", flush=True)
     facts = dict(version=VERSION, seed=SEED, held_out=held, sources=export.sources(clips))
-    measured, probability = measure(clips, tables, facts)
+    measured, probability = measure(clips, tables, facts, functools.partial(keep_folds, args.work, args.weights))
     keep_scores(args.work, clips, probability["clean"])
     path, runtime = final(clips, tables, args.weights, args.out, facts)
     spent += sum(float(t["cpu_seconds"]) for t in tables.values()) + features.cpu_seconds() - begin

@@ -56,13 +56,15 @@ def clip_scores(model, table, chosen, column="x"):
         return np.bincount(owner[take], value, n) / np.bincount(owner[take], minlength=n)
 
 
-def out_of_fold(clips, tables, fold, column="x", within=True):
+def out_of_fold(clips, tables, fold, column="x", within=True, kept=None):
     """Condition -> score of each clip by the model that saw neither its repository
-    nor, for a fake, its system. `within` masks the clips that may teach at all."""
+    nor, for a fake, its system. `within` masks the clips that may teach at all; `kept` takes the models, by fold."""
     out = {name: np.full(len(clips), np.nan) for name in JUDGED_ON if column in tables[name]}
     for f in np.unique(fold):
         test = fold == f
         model = fit(clips, tables, folds.unseen(clips, test) & within, column)
+        if kept is not None:
+            kept[int(f)] = model
         for name in out:
             out[name][test] = clip_scores(model, tables[name], test, column)[test]
     return out
