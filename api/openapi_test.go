@@ -47,7 +47,7 @@ func TestOpenAPI(t *testing.T) {
 	for name, value := range map[string]any{
 		"SyncResult": syncResult{}, "Acceptance": acceptance{}, "ProcessingResult": processingResult{},
 		"CompleteResult": completeResult{}, "FailedResult": failedResult{}, "Usage": usageObject{}, "Error": errorBody{},
-		"Report": report.Document{}, "Detail": detail{}, "Signature": report.Signature{}, "ErrorRate": inference.ErrorRate{}, "Tile": inference.Tile{}, "Note": inference.Note{}, "Reason": inference.Reason{}, "Finding": inference.Finding{}, "Piece": inference.Piece{},
+		"Report": report.Document{}, "Detail": detail{}, "Signature": report.Signature{}, "ErrorRate": inference.ErrorRate{}, "Tile": inference.Tile{}, "Note": inference.Note{}, "Reason": inference.Reason{}, "Finding": inference.Finding{}, "Stretch": inference.Stretch{}, "Piece": inference.Piece{},
 		"ModelUsed": inference.ModelUsed{}, "FusionUsed": inference.FusionUsed{},
 	} {
 		var properties, fields, required []string

@@ -28,15 +28,21 @@ func classOf(req Request) class {
 }
 
 // film says whether a file may be a film or an animation, and so hold the memory of many
-// frames while it is judged.
+// frames while it is judged, or as much of a long sound: half an hour is 58 MB.
 func (c class) film() bool {
 	switch c.format {
-	case "", preprocess.JPEG, preprocess.BMP, preprocess.TIFF,
-		preprocess.WAV, preprocess.MP3, preprocess.AAC, preprocess.FLAC, preprocess.AMR, preprocess.AMRWB:
+	case "", preprocess.JPEG, preprocess.BMP, preprocess.TIFF:
 		return false
+	case preprocess.WAV, preprocess.MP3, preprocess.AAC, preprocess.FLAC, preprocess.AMR, preprocess.AMRWB:
+		return c.scale > longSound[c.format]
 	default:
 		return true
 	}
+}
+
+// longSound is the largest power of two of a size, as in class, that a sound of some ten minutes has.
+var longSound = map[preprocess.Format]int{
+	preprocess.WAV: 24, preprocess.FLAC: 24, preprocess.MP3: 21, preprocess.AAC: 21, preprocess.AMR: 19, preprocess.AMRWB: 19,
 }
 
 // sniffed is how many bytes tell the formats apart well enough to predict.

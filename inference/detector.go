@@ -94,7 +94,7 @@ func (d *Detector) Detect(ctx context.Context, req Request) (result Result, err 
 			media.Close()
 		}()
 	}()
-	sound := &hearing{detector: d, req: req, heard: map[int]heard{}}
+	sound := newHearing(d, req)
 	decoded, err := d.decode(ctx, req, sound)
 	if err != nil {
 		return Result{}, err

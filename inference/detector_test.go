@@ -44,7 +44,7 @@ func (f decoderFunc) Decode(ctx context.Context, _ *os.File, _ int64, _ preproce
 	return m, nil
 }
 
-// meanRunner is a model whose logit is the mean of its row: bytes/100 or samples.
+// meanRunner is a model whose logit is the mean of its row: bytes/100 or samples/unit.
 type meanRunner []models.Row
 
 func (m meanRunner) Sizes() []int         { return upTo(len(m)) }
@@ -57,7 +57,7 @@ func (m meanRunner) Run(n int) ([]float32, error) {
 			out[i] += float32(b) / 100 / float32(len(r.U8))
 		}
 		for _, v := range r.F32 {
-			out[i] += v / float32(len(r.F32))
+			out[i] += v * fullScale / unit / float32(len(r.F32))
 		}
 	}
 	return out, nil
@@ -175,26 +175,28 @@ func grey(level byte, at time.Duration) preprocess.Frame {
 	return f
 }
 
+// unit is the level of a sample of which a model of sound says 1.
+const unit = 1000
+
 // level is a window of one level, which is silence.
-func level(v float32) preprocess.Window {
-	w := preprocess.Window{Samples: make([]float32, 16)}
-	for i := range w.Samples {
-		w.Samples[i] = v
-	}
-	return w
+func level(v float64) preprocess.Window { return steady(int16(v * unit)) }
+
+// steady is a window of samples of one level.
+func steady(sample int16) preprocess.Window {
+	return preprocess.Window{Samples: slices.Repeat([]int16{sample}, 16)}
 }
 
 // voice is a window about a level, which is what a model hears.
-func voice(v float32) preprocess.Window {
+func voice(v float64) preprocess.Window {
 	w := level(v)
 	for i := range w.Samples {
-		w.Samples[i] += .01 - .02*float32(i%2)
+		w.Samples[i] += int16(10 - 20*(i%2))
 	}
 	return w
 }
 
 // tone is a window that is not silent, of which no model hears that anybody speaks.
-func tone(v float32) preprocess.Window {
+func tone(v float64) preprocess.Window {
 	w := voice(v)
 	w.Samples[1] = w.Samples[0]
 	return w

@@ -6,6 +6,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/semaphore"
+
 	"deepfaked/models"
 	"deepfaked/preprocess"
 )
@@ -15,8 +17,18 @@ import (
 type hearing struct {
 	detector *Detector
 	req      Request
+	room     *semaphore.Weighted // for windows that the models have before them
 	mu       sync.Mutex
 	heard    map[int]heard // by window
+}
+
+// together is how many windows of a file the models have before them at a time. What else its account sends has its
+// turn between them: half an hour has 878.
+const together = 64
+
+// newHearing has heard nothing yet.
+func newHearing(d *Detector, req Request) *hearing {
+	return &hearing{detector: d, req: req, room: semaphore.NewWeighted(together), heard: map[int]heard{}}
 }
 
 // heard is what there is to say of a window.
@@ -27,8 +39,18 @@ type heard struct {
 	err     error
 }
 
-// listen is a preprocess.Listener. What is silent or holds no speech is no piece, and no speech model is shown it.
+// listen is a preprocess.Listener.
 func (h *hearing) listen(ctx context.Context, from int, told []preprocess.Window) {
+	for len(told) > 0 {
+		n := min(together, len(told))
+		h.hear(ctx, from, told[:n], len(told)-n)
+		from, told = from+n, told[n:]
+	}
+}
+
+// hear judges windows, which more are known to follow. What is silent or holds no speech is no piece, and no speech
+// model is shown it.
+func (h *hearing) hear(ctx context.Context, from int, told []preprocess.Window, more int) {
 	var at []int
 	var windows []preprocess.Window
 	for i, w := range told {
@@ -41,10 +63,14 @@ func (h *hearing) listen(ctx context.Context, from int, told []preprocess.Window
 	}
 	all := make([]heard, len(windows))
 	err := guarded(func() error {
-		if err := h.find(ctx, windows, all); err != nil {
+		if err := h.room.Acquire(ctx, int64(len(windows))); err != nil {
 			return err
 		}
-		return h.judge(ctx, windows, all)
+		defer h.room.Release(int64(len(windows)))
+		if err := h.find(ctx, windows, all, more); err != nil {
+			return err
+		}
+		return h.judge(ctx, windows, all, more)
 	})
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -55,9 +81,9 @@ func (h *hearing) listen(ctx context.Context, from int, told []preprocess.Window
 }
 
 // find has the model that finds speech listen to windows.
-func (h *hearing) find(ctx context.Context, windows []preprocess.Window, all []heard) error {
+func (h *hearing) find(ctx context.Context, windows []preprocess.Window, all []heard, more int) error {
 	c := h.detector.voice
-	logits, err := h.run(ctx, c, windows)
+	logits, err := h.run(ctx, c, windows, more)
 	if err != nil {
 		return err
 	}
@@ -75,7 +101,7 @@ func (h *hearing) find(ctx context.Context, windows []preprocess.Window, all []h
 }
 
 // judge has the speech models judge the windows that are spoken.
-func (h *hearing) judge(ctx context.Context, windows []preprocess.Window, all []heard) error {
+func (h *hearing) judge(ctx context.Context, windows []preprocess.Window, all []heard, more int) error {
 	var at []int
 	var spoken []preprocess.Window
 	for i, w := range windows {
@@ -88,7 +114,7 @@ func (h *hearing) judge(ctx context.Context, windows []preprocess.Window, all []
 		return nil
 	}
 	for _, c := range h.detector.judges[models.SpeechSynthesis] {
-		logits, err := h.run(ctx, c, spoken)
+		logits, err := h.run(ctx, c, spoken, more)
 		if err != nil {
 			return err
 		}
@@ -99,11 +125,11 @@ func (h *hearing) judge(ctx context.Context, windows []preprocess.Window, all []
 	return nil
 }
 
-// run has a model judge windows, a row each.
-func (h *hearing) run(ctx context.Context, c models.Card, windows []preprocess.Window) ([]float32, error) {
+// run has a model judge windows, a row each, which others are to follow.
+func (h *hearing) run(ctx context.Context, c models.Card, windows []preprocess.Window, more int) ([]float32, error) {
 	return h.detector.parts.Scheduler.Run(ctx, Work{
-		Model: c.Name, Rows: len(windows), Account: h.req.Account, Priority: h.req.Priority,
-		Fill: func(i int, dst models.Row) { repeat(dst.F32, windows[i].Samples) },
+		Model: c.Name, Rows: len(windows), More: more, Account: h.req.Account, Priority: h.req.Priority,
+		Fill: func(i int, dst models.Row) { levels(dst.F32, windows[i].Samples) },
 	})
 }
 
@@ -148,9 +174,13 @@ func (h *hearing) outputs(c models.Card, pieces []piece) []float64 {
 	return out
 }
 
-// repeat fills dst with src over and over.
-func repeat(dst, src []float32) {
-	for n := copy(dst, src); n > 0 && n < len(dst); {
-		n += copy(dst[n:], src)
+// levels fills dst with samples, from -1 to 1, over and over.
+func levels(dst []float32, samples []int16) {
+	n := min(len(dst), len(samples))
+	for i, x := range samples[:n] {
+		dst[i] = float32(x) / fullScale
+	}
+	for n > 0 && n < len(dst) {
+		n += copy(dst[n:], dst[:n])
 	}
 }

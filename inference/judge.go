@@ -37,6 +37,7 @@ type finding struct {
 	claim     claim
 	speech    time.Duration // of sound
 	likeness  *float64      // to the training media of the model that knows the least of its kind, from 1 to 0; nil where none tells
+	stretch   *stretch      // of a long sound; may be nil
 }
 
 // ofFaces says whether its pieces are faces, which a model of another task has found.
@@ -44,7 +45,7 @@ func (f finding) ofFaces() bool { return len(f.pieces[0].track) > 0 }
 
 func (f finding) report() Finding {
 	line := f.claim.decide(f.logOdds, f.told, f.threshold).threshold
-	out := Finding{Task: string(f.task), ProbabilityFake: f.claim.probability(f.told), LogOdds: f.logOdds, Threshold: line, Likeness: f.likeness}
+	out := Finding{Task: string(f.task), ProbabilityFake: f.claim.probability(f.told), LogOdds: f.logOdds, Threshold: line, Likeness: f.likeness, Stretch: f.stretch.report(f.claim)}
 	for _, p := range f.pieces {
 		one := Piece{AtSeconds: p.seconds, ProbabilityFake: f.claim.probability(p.told), DurationSeconds: p.length.Seconds()}
 		for _, t := range p.tiles {
@@ -116,6 +117,7 @@ func (d *Detector) judgeTask(ctx context.Context, req Request, media *preprocess
 	if t == models.SpeechSynthesis {
 		outputs = func(c models.Card) (judgement, error) { return judgement{logits: sound.outputs(c, f.pieces)}, nil }
 	}
+	each := make([][]piece, 0, len(cards))
 	for _, c := range cards {
 		judged, err := outputs(c)
 		if err != nil {
@@ -127,6 +129,10 @@ func (d *Detector) judgeTask(ctx context.Context, req Request, media *preprocess
 		}
 		f.add(c, own, len(cards))
 		f.compare(judged.likeness)
+		each = append(each, own)
+	}
+	if t == models.SpeechSynthesis {
+		f.rest(worst(cards, media, each))
 	}
 	f.threshold = taskThreshold(cards, media.Kind, req.Sensitivity)
 	return f, nil

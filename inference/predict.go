@@ -28,7 +28,7 @@ func (s *Scheduler) predict(q *queue, t *ticket, now time.Time) time.Duration {
 	for _, other := range s.queues {
 		rows := other.rows
 		if other == q {
-			rows += t.work.Rows
+			rows += t.work.Rows + t.work.More
 		}
 		sum += other.table.span(rows)
 	}
@@ -38,7 +38,7 @@ func (s *Scheduler) predict(q *queue, t *ticket, now time.Time) time.Duration {
 // inTurn is about the same for t in its turn: what others have waiting beyond
 // their shares does not hold it up.
 func (s *Scheduler) inTurn(q *queue, t *ticket, now time.Time) time.Duration {
-	return s.shared(q, s.remaining(now)+s.turns.ahead(&t.entry, every, now)+q.table.span(t.work.Rows))
+	return s.shared(q, s.remaining(now)+s.turns.ahead(&t.entry, every, now)+q.table.span(t.work.Rows+t.work.More))
 }
 
 // remaining is what executors have still to do of what they run.

@@ -19,6 +19,7 @@ const (
 	TooSmall     ReasonCode = "too_small"
 	TooShort     ReasonCode = "too_short"
 	NoFace       ReasonCode = "no_face"
+	PartOfSound  ReasonCode = "part_of_sound"
 	PartlyUnseen ReasonCode = "partly_unseen"
 	Unlike       ReasonCode = "unlike_training_data"
 )
@@ -52,6 +53,8 @@ func (c ReasonCode) Text() string {
 		return "There is less than one second of speech, where little can be told."
 	case NoFace:
 		return "No face was found that is large enough to be judged."
+	case PartOfSound:
+		return "What is said of the sound rests on a stretch of some seconds, which the report marks."
 	case PartlyUnseen:
 		return "Part of the file was not judged: the notes of the report say which."
 	case Unlike:
@@ -77,6 +80,7 @@ func reasons(media *preprocess.Media, findings []finding, notes []preprocess.Not
 		{TooSmall, pictures && min(media.Width, media.Height) < smallestSide},
 		{TooShort, slices.ContainsFunc(findings, finding.brief)},
 		{NoFace, pictures && !empty(media) && !judged(findings, models.FaceManipulation)},
+		{PartOfSound, slices.ContainsFunc(findings, finding.ofStretch)},
 		{PartlyUnseen, len(notes) > 0},
 		{Unlike, slices.ContainsFunc(findings, finding.strange)},
 	} {

@@ -55,7 +55,7 @@ func TestReasons(t *testing.T) {
 func TestThinEvidenceIsUnclear(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		logOdds  float32
+		logOdds  float64
 		duration time.Duration
 		want     Assessment
 	}{

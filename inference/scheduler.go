@@ -29,6 +29,7 @@ type Executor map[string]Runner
 type Work struct {
 	Model    string
 	Rows     int
+	More     int                           // rows that will follow, which a prediction counts as if they were there
 	Fill     func(row int, dst models.Row) // writes one row; called from a goroutine of the scheduler
 	Account  string                        // for fairness; may be empty
 	Priority Priority

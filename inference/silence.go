@@ -7,18 +7,21 @@ import (
 	"deepfaked/preprocess"
 )
 
-// noiseless is up to how far from its level a sound is rounding and nothing else: one step of 16 bits.
-const noiseless = 1.0 / (1 << 15)
+// fullScale is the level of a sample that stands for 1.
+const fullScale = 1 << 15
 
-// ripple is how much of a level a change of the rate may add to it.
-const ripple = 1.0 / (1 << 11)
+// noiseless is up to how far from its level a sound is rounding and nothing else.
+const noiseless = 1
+
+// ripple is by which part of a level a change of the rate may make it rise and fall.
+const ripple = 1 << 11
 
 // silent says whether a window is digital silence, which says nothing of who speaks. That is any level which
 // stays: A-law has no zero, and what it has in its place is eight steps beside it.
 func silent(w preprocess.Window) bool {
-	low, high := float32(math.Inf(1)), float32(math.Inf(-1))
+	low, high := math.MaxInt, math.MinInt
 	for _, x := range w.Samples {
-		if low, high = min(low, x), max(high, x); high-low > 2*noiseless+ripple*max(high, -low) {
+		if low, high = min(low, int(x)), max(high, int(x)); ripple*(high-low-2*noiseless) > max(high, -low) {
 			return false
 		}
 	}

@@ -17,13 +17,13 @@ import (
 // model may say of it what it likes.
 func TestSilenceHasNoVote(t *testing.T) {
 	t.Parallel()
-	rounding := level(noiseless)
+	rounding := steady(noiseless)
 	rounding.Samples[3] = -noiseless
-	aLaw := level(8 * noiseless)
+	aLaw := steady(8 * noiseless)
 	aLaw.Samples[3] = 9 * noiseless
-	resampled := level(.7)
+	resampled := steady(22_938)
 	resampled.Samples[3] += 8 * noiseless
-	faint := level(0)
+	faint := steady(0)
 	faint.Samples[0], faint.Samples[3] = noiseless, 3*noiseless
 	last := voice(2)
 	last.At = 8 * time.Second

@@ -113,6 +113,17 @@ type Finding struct {
 	// Log-odds count as much as that already.
 	Likeness *float64 `json:"likeness,omitempty"`
 	Pieces   []Piece  `json:"pieces"`
+	// Stretch is the part of a sound of more than four windows that speaks most for a fake.
+	Stretch *Stretch `json:"stretch,omitempty"`
+}
+
+// Stretch is a part of a sound, and what it says.
+type Stretch struct {
+	StartSeconds    float64 `json:"start_seconds"`
+	EndSeconds      float64 `json:"end_seconds"`
+	ProbabilityFake float64 `json:"probability_fake"`
+	LogOdds         float64 `json:"log_odds"` // as in Report
+	Decides         bool    `json:"decides"`  // whether the finding rests on it, as it says more than the whole sound does
 }
 
 // Piece is a frame, a face, a face in a stretch of frames or a window of sound.

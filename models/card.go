@@ -106,6 +106,8 @@ type Calibration struct {
 	Limits *Pair `json:"limits,omitempty"`
 	// Sizes are those of small pictures, in ascending order of their sides; see At.
 	Sizes []Sized `json:"sizes,omitempty"`
+	// Stretch is the rule for a part of a long sound. Without one the mean of all windows decides.
+	Stretch *Stretch `json:"stretch,omitempty"`
 }
 
 // Sized is the calibration of pictures of one size.

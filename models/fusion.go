@@ -93,6 +93,9 @@ func (f *Fusion) Validate() error {
 		if len(c.Sizes) > 0 {
 			return wrong(field+".sizes", "must be left out: sizes are the models' affair")
 		}
+		if c.Stretch != nil {
+			return wrong(field+".stretch", "must be left out: stretches are the models' affair")
+		}
 		if err := checkPlatt(field, c, f.Measured); err != nil {
 			return err
 		}

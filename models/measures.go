@@ -13,6 +13,9 @@ func checkCalibration(c *Card) error {
 	if c.Task != ImageSynthesis && len(c.Calibration.Sizes) > 0 {
 		return wrong("calibration.sizes", "must be left out for %s", c.Task)
 	}
+	if err := checkStretch(c); err != nil {
+		return err
+	}
 	return checkSizes("calibration.sizes", c.Calibration)
 }
 

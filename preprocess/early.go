@@ -2,7 +2,6 @@ package preprocess
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"sync"
@@ -58,16 +57,12 @@ func (e *ear) hear(refs []WindowRef) error {
 	}
 	from := len(e.windows)
 	for _, ref := range refs {
-		mapped, err := sandbox.Map(e.output, ref.Offset, 4*ref.Samples)
+		mapped, err := sandbox.Map(e.output, ref.Offset, SampleBytes*ref.Samples)
 		if err != nil {
 			return err
 		}
 		e.mapped = append(e.mapped, mapped)
-		samples := samplesOf(mapped, ref.Samples)
-		if !sound(samples) {
-			return errors.New("a sample is out of range")
-		}
-		e.refs, e.windows = append(e.refs, ref), append(e.windows, Window{Samples: samples, At: ref.At})
+		e.refs, e.windows = append(e.refs, ref), append(e.windows, Window{Samples: samplesOf(mapped, ref.Samples), At: ref.At})
 	}
 	e.call(from, e.windows[from:len(e.windows):len(e.windows)])
 	return nil

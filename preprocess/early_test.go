@@ -45,7 +45,7 @@ func (n *notes) listen(_ context.Context, from int, windows []preprocess.Window)
 				n.lines = append(n.lines, "a mixture")
 			}
 		}
-		n.lines = append(n.lines, fmt.Sprintf("%d:%.1f", from+i, w.Samples[0]))
+		n.lines = append(n.lines, fmt.Sprintf("%d:%d", from+i, w.Samples[0]))
 	}
 }
 
@@ -67,14 +67,14 @@ func TestWindowsAreToldOf(t *testing.T) {
 	}
 	defer media.Close()
 	media.Heard()
-	if got := heard.sorted(); !slices.Equal(got, []string{"0:0.0", "1:0.1", "2:0.2"}) {
+	if got := heard.sorted(); !slices.Equal(got, []string{"0:0", "1:1", "2:2"}) {
 		t.Errorf("the listener was told of %v", got)
 	}
 	if media.Format != "WAV" {
 		t.Errorf("the output was %s by the child while the server read it", media.Format)
 	}
 	for i, w := range media.Windows {
-		if w.Samples[0] != float32(i)/10 {
+		if w.Samples[0] != int16(i) {
 			t.Errorf("window %d has the level %v", i, w.Samples[0])
 		}
 	}
@@ -96,10 +96,10 @@ func TestTheLastWindowToldOfHolds(t *testing.T) {
 	defer media.Close()
 	media.Heard()
 	got := heard.sorted()
-	if len(heard.lines) == 0 || heard.lines[len(heard.lines)-1] != "1:0.9" || !slices.Equal(got, []string{"0:0.0", "1:0.1", "1:0.9"}) {
+	if len(heard.lines) == 0 || heard.lines[len(heard.lines)-1] != "1:9" || !slices.Equal(got, []string{"0:0", "1:1", "1:9"}) {
 		t.Errorf("the listener was told of %v", heard.lines)
 	}
-	if len(media.Windows) != 2 || media.Windows[1].Samples[0] != .9 {
+	if len(media.Windows) != 2 || media.Windows[1].Samples[0] != 9 {
 		t.Errorf("%d windows, the last with the level %v", len(media.Windows), media.Windows[1].Samples[0])
 	}
 }
@@ -107,7 +107,7 @@ func TestTheLastWindowToldOfHolds(t *testing.T) {
 // TestEarlyLies: a child that has been taken over tells of what is not there.
 func TestEarlyLies(t *testing.T) {
 	t.Parallel()
-	for _, mode := range []string{"early-outside", "early-nothing", "early-many", "early-noise", "early-crash"} {
+	for _, mode := range []string{"early-outside", "early-nothing", "early-many", "early-crash"} {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
 			pool, heard := newPool(t, poolOptions(t, mode)), &notes{}

@@ -269,7 +269,7 @@ func (r *DecodeReply) inside(t *testing.T, size int64) {
 		}
 	}
 	for _, w := range r.Windows {
-		if w.Offset < 0 || w.Samples < 1 || w.Offset > size || int64(w.Samples)*4 > size-w.Offset {
+		if w.Offset < 0 || w.Samples < 1 || w.Offset > size || int64(w.Samples)*SampleBytes > size-w.Offset {
 			t.Fatalf("window %+v passes with %d bytes", w, size)
 		}
 	}

@@ -2,9 +2,16 @@ package preprocess
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"time"
 )
+
+// maxWindows is of how many windows a child's reply can tell: it is one message.
+const maxWindows = 1000
+
+// SoundRate is the rate of a window in Hz.
+const SoundRate = 16_000
 
 // Limits bounds what a file may be and what is taken from it.
 type Limits struct {
@@ -13,7 +20,7 @@ type Limits struct {
 	Streams  int           `comment:"of sound and video in one container"`
 	Side     int           `comment:"of a canonical frame's longer side, pixels; at least 224"`
 	Frames   int           `comment:"taken from a video or an animation, spread over its length"`
-	Windows  int           `comment:"taken from a sound at most, spread over its length; fewer where it is shorter"`
+	Windows  int           `comment:"taken from a sound at most, some two seconds apart; where they do not reach, they lie further apart"`
 	Samples  int           `comment:"in a window, at 16 kHz; at least 1600"`
 	// Stretches are taken from a video at most, spread over its length, each of
 	// StretchFrames consecutive frames whose longer side is at most StretchSide pixels.
@@ -27,17 +34,26 @@ type Limits struct {
 func DefaultLimits() Limits {
 	return Limits{
 		Pixels: 64_000_000, Duration: 30 * time.Minute, Streams: 32,
-		Side: 1280, Frames: 16, Windows: 16, Samples: 64_000,
+		Side: 1280, Frames: 16, Windows: 900, Samples: 64_000,
 	}
 }
 
 // OutputBytes bounds the pixels and samples of one file that keeps the limits.
-// Windows are written twice where those told of early turn out to be others.
 func (l Limits) OutputBytes() int64 {
-	frame, window := 3*int64(l.Side)*int64(l.Side), 4*int64(l.Samples)
+	frame := 3 * int64(l.Side) * int64(l.Side)
 	stretch := 3 * int64(l.StretchFrames) * int64(l.StretchSide) * int64(l.StretchSide)
 	page := int64(os.Getpagesize()) // each begins on one of its own
-	return int64(l.Frames)*(frame+page) + 2*int64(l.Windows)*(window+page) + int64(l.Stretches)*(stretch+page)
+	sound := l.soundBytes(page)
+	// Windows are told of early where there are no frames, and are written twice where they turn out to be others.
+	return max(int64(l.Frames)*(frame+page), sound) + sound + int64(l.Stretches)*(stretch+page)
+}
+
+// soundBytes bounds the samples. Windows that overlap share what they have in common, so that all together are no
+// longer than the sound and two windows, or one for itself each.
+func (l Limits) soundBytes(page int64) int64 {
+	window := SampleBytes*int64(l.Samples) + page
+	whole := SampleBytes * int64((l.Duration+time.Second).Seconds()*SoundRate)
+	return min(int64(l.Windows)*window, whole+2*window)
 }
 
 // Validate names the first field that makes no sense.
@@ -53,8 +69,8 @@ func (l Limits) Validate() error {
 		return errors.New("limits: side must be between 224 and 8192 pixels")
 	case l.Frames < 1 || l.Frames > 256:
 		return errors.New("limits: frames must be between 1 and 256")
-	case l.Windows < 1 || l.Windows > 256:
-		return errors.New("limits: windows must be between 1 and 256")
+	case l.Windows < 1 || l.Windows > maxWindows:
+		return fmt.Errorf("limits: windows must be between 1 and %d", maxWindows)
 	case l.Samples < 1600:
 		return errors.New("limits: samples must be at least 1600")
 	case l.Stretches < 0 || l.Stretches > 16:

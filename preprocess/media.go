@@ -34,11 +34,17 @@ type Stretch struct {
 	Frames []Frame
 }
 
-// Window is a stretch of sound: 16 kHz, mono, in [-1, 1].
+// Window is a stretch of sound: 16 kHz, mono, 16 bits. Windows of a sound may overlap.
 type Window struct {
-	Samples []float32
+	Samples []int16
 	At      time.Duration
 }
+
+// SideBySide is up to how many windows of a sound lie side by side. A longer one has windows that overlap by half.
+const SideBySide = 4
+
+// SampleBytes is the size of a sample of a window.
+const SampleBytes = 2
 
 // Media is a decoded file. Frames, stretches and windows share memory with the decoder
 // child: they are valid until Close. Reading it is safe for concurrent use.

@@ -1,7 +1,6 @@
 package preprocess
 
 import (
-	"errors"
 	"fmt"
 	"os"
 
@@ -40,11 +39,7 @@ func open(reply *DecodeReply, req DecodeRequest, declared Kind, output *os.File,
 	}
 	media.Windows = heard
 	for _, w := range reply.Windows[len(heard):] {
-		samples := samplesOf(mapped[w.Offset:], w.Samples)
-		if !sound(samples) {
-			return nil, undecodable(req.Format, errors.New("a sample is out of range"))
-		}
-		media.Windows = append(media.Windows, Window{Samples: samples, At: w.At})
+		media.Windows = append(media.Windows, Window{Samples: samplesOf(mapped[w.Offset:], w.Samples), At: w.At})
 	}
 	e.call(len(heard), media.Windows[len(heard):])
 	return media, nil

@@ -38,7 +38,7 @@ func DefaultPoolOptions() PoolOptions {
 		Limits: DefaultLimits(), Children: 2, Confinement: sandbox.Confined,
 		Env:     []string{"OPENCV_LOG_LEVEL=SILENT", "GOMAXPROCS=1", "GOGC=400"},
 		Timeout: time.Minute, Start: 30 * time.Second,
-		MemoryBytes: 8 << 30, CPUSeconds: 60, CPUShare: 0.5, OutputBytes: 128 << 20, UploadBytes: 100 << 20, Recycle: 4000,
+		MemoryBytes: 8 << 30, CPUSeconds: 60, CPUShare: 0.5, OutputBytes: 144 << 20, UploadBytes: 100 << 20, Recycle: 4000,
 		Logger: slog.New(slog.NewJSONHandler(os.Stderr, nil)),
 	}
 }

@@ -187,7 +187,7 @@ func checkStretches(refs []StretchRef, req DecodeRequest, size int64) error {
 // checkWindows is checkRefs for windows.
 func checkWindows(refs []WindowRef, req DecodeRequest, size int64) error {
 	for i, w := range refs {
-		if w.Samples != req.Limits.Samples || w.At < 0 || outside(w.Offset, int64(w.Samples)*4, size) {
+		if w.Samples != req.Limits.Samples || w.At < 0 || outside(w.Offset, int64(w.Samples)*SampleBytes, size) {
 			return fmt.Errorf("window %d: %+v", i, w)
 		}
 	}

@@ -7,7 +7,6 @@ import (
 	"encoding/binary"
 	"io"
 	"log/slog"
-	"math"
 	"os"
 	"slices"
 	"sync"
@@ -197,9 +196,9 @@ func keep(b *testing.B, m *preprocess.Media, arena *decode.Arena, memory io.Read
 		m.Frames = append(m.Frames, preprocess.Frame{Pix: read(f.Offset, f.Width*f.Height*3), Width: f.Width, Height: f.Height, At: f.At})
 	}
 	for _, w := range arena.Windows() {
-		samples := make([]float32, w.Samples)
-		for i, raw := 0, read(w.Offset, 4*w.Samples); i < len(samples); i++ {
-			samples[i] = math.Float32frombits(binary.NativeEndian.Uint32(raw[4*i:]))
+		samples := make([]int16, w.Samples)
+		for i, raw := 0, read(w.Offset, preprocess.SampleBytes*w.Samples); i < len(samples); i++ {
+			samples[i] = int16(binary.NativeEndian.Uint16(raw[2*i:]))
 		}
 		m.Windows = append(m.Windows, preprocess.Window{Samples: samples, At: w.At})
 	}

@@ -88,7 +88,7 @@ func TestSettingsReachTheDecoders(t *testing.T) {
 	require.NoError(t, opts.Validate())
 	opts, err = poolOptions(config.Default(), nil, 3, logger, nil)
 	require.NoError(t, err)
-	assert.EqualValues(t, 128<<20, opts.OutputBytes)
+	assert.EqualValues(t, 144<<20, opts.OutputBytes)
 }
 
 func TestSettingsReachTheDetector(t *testing.T) {

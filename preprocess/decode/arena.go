@@ -70,19 +70,30 @@ func (a *Arena) Frame(pix []byte, w, h int, at time.Duration) error {
 	return nil
 }
 
-// Window writes samples that start at the time at, and keeps none of them.
+// Sound makes room for n samples and returns where it begins.
 // The error is preprocess.ErrOutputFull once the limit is passed.
-func (a *Arena) Window(samples []float32, at time.Duration) error {
-	n := len(samples)
+func (a *Arena) Sound(n int) (int64, error) {
 	if n < 1 || n > 1<<28 {
-		return fmt.Errorf("window of %d samples", n)
+		return 0, fmt.Errorf("sound of %d samples", n)
 	}
-	offset, err := a.write(unsafe.Slice((*byte)(unsafe.Pointer(&samples[0])), 4*n))
-	if err != nil {
-		return err
+	return a.room(preprocess.SampleBytes * int64(n))
+}
+
+// Samples writes samples into a room for sound, and keeps none of them.
+func (a *Arena) Samples(samples []int16, offset int64) error {
+	if len(samples) == 0 {
+		return nil
 	}
-	a.windows = append(a.windows, preprocess.WindowRef{Offset: offset, Samples: n, At: at})
+	raw := unsafe.Slice((*byte)(unsafe.Pointer(&samples[0])), preprocess.SampleBytes*len(samples))
+	if _, err := a.file.WriteAt(raw, offset); err != nil {
+		return fmt.Errorf("write the output: %w", err)
+	}
 	return nil
+}
+
+// Window counts n samples in a room for sound as a window that starts at the time at. Windows may overlap.
+func (a *Arena) Window(offset int64, n int, at time.Duration) {
+	a.windows = append(a.windows, preprocess.WindowRef{Offset: offset, Samples: n, At: at})
 }
 
 // Stretch makes room for pictures of w by h pixels at some times, and returns their

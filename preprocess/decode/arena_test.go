@@ -35,16 +35,21 @@ func TestArenaKeepsWhatIsWritten(t *testing.T) {
 	if err := arena.Frame(pix, 3, 5, 0); err != nil {
 		t.Fatal(err)
 	}
-	samples := []float32{6: 0.5}
-	if err := arena.Window(samples, 1e9); err != nil {
+	samples := []int16{6: 5}
+	offset, err := arena.Sound(len(samples))
+	if err == nil {
+		err = arena.Samples(samples, offset)
+	}
+	if err != nil {
 		t.Fatal(err)
 	}
-	pix[44], samples[6] = 7, 0.25
+	arena.Window(offset, len(samples), 1e9)
+	pix[44], samples[6] = 7, 3
 	var got [1]byte
 	if _, err := arena.file.ReadAt(got[:], arena.Frames()[0].Offset+44); err != nil || got[0] != 9 {
 		t.Fatalf("the last byte of the frame reads %d, %v", got[0], err)
 	}
-	if x := window(t, arena, 0)[6]; x != 0.5 {
+	if x := window(t, arena, 0)[6]; x != 5./fullScale {
 		t.Fatalf("the last sample reads %v", x)
 	}
 	if w := arena.Windows()[0]; w.Offset != int64(os.Getpagesize()) || w.Samples != 7 || w.At != 1e9 {
@@ -58,7 +63,7 @@ func TestArenaStopsAtItsLimit(t *testing.T) {
 	if err := arena.Frame(make([]byte, 300), 10, 10, 0); err != nil {
 		t.Fatal(err)
 	}
-	if err := arena.Window([]float32{0}, 0); err != preprocess.ErrOutputFull { //nolint:errorlint // the very value is promised
+	if _, err := arena.Sound(1); err != preprocess.ErrOutputFull { //nolint:errorlint // the very value is promised
 		t.Fatalf("the second page gives %v", err)
 	}
 	for _, side := range []int{0, -1, 1 << 17} {

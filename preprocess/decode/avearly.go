@@ -30,7 +30,7 @@ func expect(length time.Duration, out *Arena, l preprocess.Limits) early {
 // tell writes the windows that have become complete and tells the server.
 func (s *sound) tell() error {
 	for e := &s.early; e.told < len(e.starts) && e.starts[e.told]+e.size <= s.n; e.told++ {
-		if err := s.window(e.out, e.starts[e.told], e.size); err != nil {
+		if err := s.window(e.out, e.starts[e.told:], e.size); err != nil {
 			return err
 		}
 		if err := e.out.Done(); err != nil {

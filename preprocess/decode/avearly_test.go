@@ -38,8 +38,9 @@ func TestEarlyWindows(t *testing.T) {
 		"one window":               {16_000, 11_000, 1, 0, 0},
 		"two":                      {16_000, 16_000, 1, 1, 1},
 		"three":                    {44_100, 3 * 22_050, 1, 2, 2},
-		"more than are wanted":     {16_000, 160_000, 1, 15, 15},
-		"a sample shorter":         {48_000, 240_097, 1, 9, 3}, // the fourth begins elsewhere
+		"windows that overlap":     {16_000, 160_000, 1, 38, 38},
+		"overlapping, resampled":   {48_000, 240_097, 1, 18, 18}, // only the last begins elsewhere
+		"a sample shorter":         {48_000, 72_100, 1, 2, 1},    // the second begins elsewhere
 		"channels that cancel out": {44_100, 3 * 22_050, -1, 2, 0},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 )
 
 // soundRate is the rate in Hz at which sound is judged.
-const soundRate = 16_000
+const soundRate = preprocess.SoundRate
 
 // soundShortest is how many samples are enough to be judged. What fills no window is repeated, and what
 // repeats itself often sounds made: of genuine speech cut to .1 seconds 25 to 50 % were called fake at the
@@ -43,7 +43,8 @@ type sound struct {
 
 	damaged bool // parts of it made no sense, if it was decoded on its own
 
-	scratch []float32 // of window
+	run     run     // of windows, in the output
+	scratch []int16 // of window
 }
 
 // Duration is when the sound ends, as far as it is known.
@@ -99,70 +100,16 @@ func quantize(dst []int16, samples []float32) {
 }
 
 // read fills dst from sample from on.
-func (s *sound) read(dst []float32, from int) error {
+func (s *sound) read(dst []int16, from int) error {
 	if s.stored != nil {
 		return s.stored.read(dst, from)
 	}
 	for len(dst) > 0 {
 		piece := s.pieces[from/soundPiece][from%soundPiece:]
-		n := min(len(piece), len(dst))
-		for i, level := range piece[:n] {
-			dst[i] = float32(level) * (1. / fullScale)
-		}
+		n := copy(dst, piece)
 		dst, from = dst[n:], from+n
 	}
 	return nil
-}
-
-// Windows writes the windows to be judged into out, spread over the length. A
-// sound that is shorter than a window is repeated to fill it.
-func (s *sound) Windows(out *Arena, l preprocess.Limits) error {
-	starts := windowStarts(s.n, l)
-	told := s.early.among(starts)
-	out.Forget(told)
-	for _, start := range starts[told:] {
-		if err := s.window(out, start, l.Samples); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// window writes the window of size samples that begins at start.
-func (s *sound) window(out *Arena, start, size int) error {
-	if len(s.scratch) < size {
-		s.scratch = make([]float32, size)
-	}
-	w, whole := s.scratch[:size], min(s.n, size)
-	if err := s.read(w[:whole], start); err != nil {
-		return err
-	}
-	for filled := whole; filled < len(w); filled += whole {
-		copy(w[filled:], w[:whole])
-	}
-	if err := out.Window(w, s.times.of(start)); err != nil {
-		return fmt.Errorf("window at %v: %w", s.times.of(start), err)
-	}
-	return nil
-}
-
-// windowStarts spreads windows of l.Samples over n samples: one where they are
-// not enough for one and a half, in the middle; else n/l.Samples rounded, at most
-// l.Windows, the first at the start and the last at the end. The speech model was
-// measured with this rule: window_starts in scripts/train/speech/audio.py.
-func windowStarts(n int, l preprocess.Limits) []int {
-	if n < 1 {
-		return nil
-	}
-	count := min(l.Windows, max(1, (n+l.Samples/2)/l.Samples))
-	if count == 1 {
-		return []int{max(0, (n-l.Samples)/2)}
-	}
-	starts := make([]int, count)
-	for i := range starts {
-		starts[i] = i * (n - l.Samples) / (count - 1)
-	}
-	return starts
 }
 
 // tooLong refuses a file for its duration, which is beyond the limit.

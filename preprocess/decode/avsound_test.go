@@ -12,9 +12,8 @@ import (
 	"deepfaked/preprocess"
 )
 
-// TestWindowStarts compares with what window_starts of
-// scripts/train/speech/audio.py returns: the expectations were computed by it,
-// apart from the first.
+// TestWindowStarts compares with what window_starts of scripts/train/speech/audio.py returns, and starts of stretch.py
+// where windows overlap: the expectations were computed by them, apart from the first.
 func TestWindowStarts(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -35,6 +34,9 @@ func TestWindowStarts(t *testing.T) {
 		"more than wanted":          {300_001, 4, []int{0, 78_667, 157_334, 236_001}},
 		"only one wanted":           {300_001, 1, []int{118_000}},
 		"half an hour, two windows": {28_800_000, 2, []int{0, 28_736_000}},
+		"less than four and a half": {287_999, 900, []int{0, 74_666, 149_332, 223_999}},
+		"four and a half":           {288_000, 900, []int{0, 32_768, 65_536, 98_304, 131_072, 163_840, 196_608, 224_000}},
+		"eight windows of a minute": {960_000, 8, []int{0, 129_024, 258_048, 387_072, 516_096, 645_120, 774_144, 896_000}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -99,11 +101,11 @@ func TestSoundCleansItsSamples(t *testing.T) {
 	if err := s.Write([]float32{nan, inf, -inf, 3, -3, 1.4 * step, -1.6 * step, 2.5 * step, 1 - 0.4*step}); err != nil {
 		t.Fatal(err)
 	}
-	got := make([]float32, 9)
+	got := make([]int16, 9)
 	if err := s.read(got, 0); err != nil {
 		t.Fatal(err)
 	}
-	if !slices.Equal(got, []float32{0, 0, 0, 1 - step, -1, step, -2 * step, 2 * step, 1 - step}) {
+	if !slices.Equal(got, []int16{0, 0, 0, 32767, -32768, 1, -2, 2, 32767}) {
 		t.Fatalf("got %v", got)
 	}
 }
@@ -170,22 +172,17 @@ func TestSoundIsBoundedByItsSamples(t *testing.T) {
 	}
 }
 
-// window is what an arena holds of window i.
+// window is what an arena holds of window i, from -1 to 1.
 func window(t *testing.T, a *Arena, i int) []float32 {
 	t.Helper()
 	ref := a.Windows()[i]
-	raw := make([]byte, ref.Samples*4)
+	raw := make([]byte, ref.Samples*preprocess.SampleBytes)
 	if _, err := a.file.ReadAt(raw, ref.Offset); err != nil {
 		t.Fatal(err)
 	}
-	return floats(raw)
-}
-
-// floats reads samples as they lie in memory.
-func floats(raw []byte) []float32 {
-	out := make([]float32, len(raw)/4)
-	for i := range out {
-		out[i] = math.Float32frombits(binary.NativeEndian.Uint32(raw[4*i:]))
+	out := make([]float32, ref.Samples)
+	for j := range out {
+		out[j] = float32(int16(binary.NativeEndian.Uint16(raw[2*j:]))) / fullScale
 	}
 	return out
 }

@@ -77,7 +77,9 @@ func TestAnAnswerNamesItsPieces(t *testing.T) {
 		if err := out.Frame(make([]byte, 18), 3, 2, 0); err != nil {
 			return Found{}, err
 		}
-		return Found{Kind: preprocess.Video, Width: 30, Height: 20}, out.Window(make([]float32, 7), 1e9)
+		offset, err := out.Sound(7)
+		out.Window(offset, 7, 1e9)
+		return Found{Kind: preprocess.Video, Width: 30, Height: 20}, err
 	})
 	if reply.Format != "PNG" || reply.Kind != preprocess.Video || reply.Width != 30 || reply.Cause != "" ||
 		len(reply.Frames) != 1 || len(reply.Windows) != 1 || reply.Windows[0].Offset == 0 {

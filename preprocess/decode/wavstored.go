@@ -1,6 +1,7 @@
 package decode
 
 import (
+	"encoding/binary"
 	"fmt"
 	"io"
 )
@@ -19,14 +20,16 @@ type stored struct {
 }
 
 // read fills dst from sample from on.
-func (s *stored) read(dst []float32, from int) error {
+func (s *stored) read(dst []int16, from int) error {
 	for len(dst) > 0 {
 		n := min(len(dst), wavBlock)
 		raw := s.block[:2*n]
 		if _, err := s.data.ReadAt(raw, 2*int64(from)); err != nil {
 			return fmt.Errorf("read samples: %w", err)
 		}
-		words(dst[:n], raw)
+		for i := range dst[:n] {
+			dst[i] = int16(binary.LittleEndian.Uint16(raw[2*i:])) //nolint:gosec // the bits are those of numbers with a sign
+		}
 		dst, from = dst[n:], from+n
 	}
 	return nil

@@ -1,11 +1,11 @@
 package main
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"unsafe"
 
 	"golang.org/x/sys/unix"
 
@@ -68,10 +68,13 @@ func (m *media) read(out io.ReaderAt, arena *decode.Arena) error {
 		m.frames = append(m.frames, preprocess.Frame{Pix: pix, Width: f.Width, Height: f.Height})
 	}
 	for _, w := range arena.Windows() {
-		samples := make([]float32, w.Samples)
-		raw := unsafe.Slice((*byte)(unsafe.Pointer(&samples[0])), 4*len(samples)) //nolint:gosec // as decode wrote them
+		raw := make([]byte, preprocess.SampleBytes*w.Samples)
 		if _, err := out.ReadAt(raw, w.Offset); err != nil {
 			return err
+		}
+		samples := make([]float32, w.Samples)
+		for i := range samples {
+			samples[i] = float32(int16(binary.NativeEndian.Uint16(raw[preprocess.SampleBytes*i:]))) / (1 << 15) //nolint:gosec // as decode wrote them
 		}
 		m.windows = append(m.windows, samples)
 	}
