@@ -23,6 +23,7 @@ type evidence struct {
 // block is a finding.
 type block struct {
 	Title, Said, Note string
+	Stretch           string // on the part of a sound that speaks most for a fake; may be empty
 	Curve             *curve
 	Tables            []table
 }
@@ -72,6 +73,7 @@ func (d *Document) block(f inference.Finding, moving bool) block {
 	}
 	rows, left := d.rows(f, moving)
 	b.Tables = split(d.head(f, moving), rows)
+	b.Stretch = stretch(f.Stretch)
 	switch {
 	case left > 0:
 		b.Note = fmt.Sprintf("The %d highest of %d; the JSON report has all.", len(rows), len(rows)+left)
@@ -79,6 +81,18 @@ func (d *Document) block(f inference.Finding, moving bool) block {
 		b.Note = "Parts are told by the scale of the whole. They show what it comes from, and are not to be believed one by one."
 	}
 	return b
+}
+
+// stretch says in words which part of a sound speaks most for a fake; nothing of none.
+func stretch(s *inference.Stretch) string {
+	if s == nil {
+		return ""
+	}
+	text := fmt.Sprintf("From %s to %s the sound speaks most for a fake: P(fake) %s.", clock(s.StartSeconds), clock(s.EndSeconds), percent(s.ProbabilityFake))
+	if s.Decides {
+		return text + " The finding rests on that part, as it says more than the whole."
+	}
+	return text + " The whole says more, and the finding rests on that."
 }
 
 func (d *Document) head(f inference.Finding, moving bool) []string {

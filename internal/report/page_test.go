@@ -51,7 +51,7 @@ func sample(kind preprocess.Kind) *Document {
 		d.Format, d.DurationSeconds = "FLAC", 8.1
 		d.Findings = []inference.Finding{{Task: "speech-synthesis", ProbabilityFake: .999, Pieces: []inference.Piece{
 			{DurationSeconds: 4, ProbabilityFake: .999}, {AtSeconds: 4.1, DurationSeconds: 4, ProbabilityFake: .3},
-		}}}
+		}, Stretch: &inference.Stretch{StartSeconds: 4.1, EndSeconds: 8.1, ProbabilityFake: .83, Decides: true}}}
 	}
 	d.fill()
 	return d
@@ -90,7 +90,7 @@ func TestPageSaysWhatTheReportSays(t *testing.T) {
 	for kind, words := range map[preprocess.Kind][]string{
 		preprocess.Image: {"JPEG picture, 640 × 480 pixels", "The picture as a whole", "Part 2", "448 × 448 at 192, 0", "80\u00a0%", "Face A", "100 × 120 at 10, 20"},
 		preprocess.Video: {"MP4 video, 640 × 480 pixels, 1:23.4 min", "Frames as a whole", "1:18.0", "The 16 highest of 40", "What lies between the 40 frames that were judged, of 1:23.4 min of video."},
-		preprocess.Audio: {"FLAC sound, 8.1 s", "Speech", "0:04.1 to 0:08.1", "more than 99\u00a0%", "Sound outside the 2 windows"},
+		preprocess.Audio: {"FLAC sound, 8.1 s", "Speech", "0:04.1 to 0:08.1", "more than 99\u00a0%", "Sound in which no voice was found", "From 0:04.1 to 0:08.1 the sound speaks most for a fake: P(fake) 83\u00a0%. The finding rests on that part"},
 	} {
 		text := read(t, sample(kind))
 		for _, want := range append(words, "Leans fake, but not enough to accuse", "63\u00a0%, short of the line of 72\u00a0% (sensitivity: balanced)",

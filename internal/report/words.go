@@ -75,8 +75,8 @@ func (d *Document) unseen() (out []string) {
 			out = append(out, "How faces and things move from frame to frame.")
 		}
 	}
-	if n := d.pieces(models.SpeechSynthesis); n > 0 {
-		out = append(out, fmt.Sprintf("Sound outside the %s that were judged, and any sound in which nobody speaks.", counted(n, "window")))
+	if d.pieces(models.SpeechSynthesis) > 0 {
+		out = append(out, "Sound in which no voice was found, such as music and noise.")
 	}
 	return append(out,
 		"Where the file comes from: what it declares of itself, its content credentials, and earlier copies of it.",
