@@ -11,7 +11,7 @@ func TestALongSoundTakesThePlacesOfAFilm(t *testing.T) {
 	t.Parallel()
 	opts := DefaultDetectorOptions()
 	g := newGate(opts)
-	wav, mp3 := uploaded("RIFF\x00\x00\x00\x00WAVEfmt "), uploaded("ID3\x04")
+	wav, mp3 := uploaded("RIFF\x00\x00\x00\x00WAVEfmt "), uploaded("ID3\x03\x00\x00\x00\x01\x00\x00TIT2")
 	for name, c := range map[string]struct {
 		req    Request
 		places int
