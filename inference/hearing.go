@@ -157,10 +157,9 @@ func (h *hearing) pieces(media *preprocess.Media) (out []piece, speech time.Dura
 	return out, time.Duration(share * float64(media.Duration)), nil
 }
 
-// lengthOf is that of a window of 16 kHz.
+// lengthOf is how long a window lasts.
 func lengthOf(w preprocess.Window) time.Duration {
-	const rate = 16000
-	return time.Duration(len(w.Samples)) * time.Second / rate
+	return time.Duration(len(w.Samples)) * time.Second / preprocess.SoundRate
 }
 
 // outputs are those of a speech model of pieces.

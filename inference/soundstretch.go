@@ -84,9 +84,7 @@ func oneStretch(media *preprocess.Media, run []piece) bool {
 }
 
 // end is when a window ends.
-func end(w preprocess.Window) time.Duration {
-	return w.At + time.Duration(len(w.Samples))*time.Second/preprocess.SoundRate
-}
+func end(w preprocess.Window) time.Duration { return w.At + lengthOf(w) }
 
 // rest has the finding rest on the stretch where that says more than the whole does.
 func (f *finding) rest(s *stretch) {
