@@ -24,19 +24,28 @@ type judgedTile struct {
 	logOdds float64 // calibrated as the picture is
 }
 
-// judgedTiles are those of the rows, of which each counts as pool has it count.
+// judgedTiles are those of the rows.
 func (r rowsOf) judgedTiles(outputs []float32, c models.Calibration) []judgedTile {
 	out := make([]judgedTile, len(r.boxes))
 	for i, box := range r.boxes {
-		numbers := len(outputs) / len(r.boxes)
-		z := float64(outputs[i*numbers])
-		if numbers > 1 {
-			z *= float64(outputs[i*numbers+1])
-		}
-		out[i] = judgedTile{box: box, logOdds: calibrated(c, z)}
+		logit, _ := r.output(outputs, i)
+		out[i] = judgedTile{box: box, logOdds: calibrated(c, logit)}
 	}
 	return out
 }
+
+// output is what is said of a row: its logit, which counts as much as the row is like the training media, and that
+// likeness, 1 where the model tells none.
+func (r rowsOf) output(outputs []float32, row int) (logit, likeness float64) {
+	own := outputs[row*r.numbers(outputs):][:r.numbers(outputs)]
+	if len(own) == 1 {
+		return float64(own[0]), 1
+	}
+	return float64(own[0]) * float64(own[1]), float64(own[1])
+}
+
+// numbers is how many the model says of a row.
+func (r rowsOf) numbers(outputs []float32) int { return len(outputs) / len(r.owner) }
 
 // add notes n rows of a piece that together have a share in its logit.
 func (r *rowsOf) add(piece, n int, share float64) {
@@ -51,21 +60,16 @@ type judgement struct {
 	likeness []float64 // to its training media, from 1 to 0; nil where the model tells none
 }
 
-// pool averages what is said of the rows of each piece. Log-odds count as much as their row is like the training media.
+// pool averages what is said of the rows of each piece.
 func (r rowsOf) pool(outputs []float32) judgement {
-	j := judgement{logits: make([]float64, r.count)}
-	numbers := len(outputs) / len(r.owner)
-	if numbers > 1 {
-		j.likeness = make([]float64, r.count)
-	}
+	j := judgement{logits: make([]float64, r.count), likeness: make([]float64, r.count)}
 	for i, piece := range r.owner {
-		z := r.share[i] * float64(outputs[i*numbers])
-		if numbers > 1 {
-			like := float64(outputs[i*numbers+1])
-			z *= like
-			j.likeness[piece] += r.share[i] * like
-		}
-		j.logits[piece] += z
+		logit, likeness := r.output(outputs, i)
+		j.logits[piece] += r.share[i] * logit
+		j.likeness[piece] += r.share[i] * likeness
+	}
+	if r.numbers(outputs) == 1 {
+		j.likeness = nil
 	}
 	return j
 }
