@@ -34,12 +34,10 @@ func assess(v Verdict, told float64, why []Reason) Assessment {
 func notApplicable(kind preprocess.Kind, r Report) Result {
 	const unreached, undecided = 1, .5
 	r.Assessment, r.ProbabilityFake, r.Threshold, r.SupposedShare = NotApplicable, r.Prior, unreached, undecided
-	out := Result{Verdict: Real, Confidence: undecided, Kind: kind, Decisions: map[Sensitivity]Decision{}}
-	r.Thresholds = map[Sensitivity]float64{}
+	lines := map[Sensitivity]Decision{}
 	for _, s := range Sensitivities() {
-		r.Thresholds[s] = unreached
-		out.Decisions[s] = Decision{Threshold: unreached, Verdict: Real}
+		lines[s] = Decision{Threshold: unreached, Verdict: Real}
 	}
-	out.Report = r
-	return out
+	r.Thresholds = thresholds(lines)
+	return Result{Verdict: Real, Confidence: undecided, Kind: kind, Report: r, Decisions: lines}
 }

@@ -25,6 +25,15 @@ func decisions(whole claim, e evidence) map[Sensitivity]Decision {
 	return out
 }
 
+// thresholds are those of the decisions.
+func thresholds(lines map[Sensitivity]Decision) map[Sensitivity]float64 {
+	out := map[Sensitivity]float64{}
+	for s, d := range lines {
+		out[s] = d.Threshold
+	}
+	return out
+}
+
 // taskThreshold pools the thresholds of a task's models for files of a kind as
 // their outputs are pooled. It is in log-odds.
 func taskThreshold(cards []models.Card, kind preprocess.Kind, s Sensitivity) (logOdds float64) {

@@ -144,11 +144,8 @@ func (d *Detector) conclude(req Request, media *preprocess.Media, findings []fin
 	told := whole.decide(e.logOdds, e.told, e.thresholds[req.Sensitivity])
 	report.LogOdds, report.ProbabilityFake = e.logOdds, whole.probability(e.told)
 	report.Threshold, report.SupposedShare = told.threshold, told.share
-	report.Thresholds = map[Sensitivity]float64{}
 	lines := decisions(whole, e)
-	for s, d := range lines {
-		report.Thresholds[s] = d.Threshold
-	}
+	report.Thresholds = thresholds(lines)
 	report.Assessment = assess(told.verdict, whole.bound(e.told), report.Reasons)
 	return Result{
 		Verdict: told.verdict, Confidence: told.confidence, Kind: media.Kind, Report: report, Decisions: lines,
