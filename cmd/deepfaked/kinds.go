@@ -10,6 +10,7 @@ import (
 	"text/tabwriter"
 
 	"deepfaked/inference"
+	"deepfaked/internal/measure"
 )
 
 // printKinds writes a table of the kinds of each medium, at the line of a balanced sensitivity, and which is the worst.
@@ -36,22 +37,33 @@ func (e *evaluation) printKinds(w io.Writer) error {
 // worst are sentences on the kinds of a medium that come out worst, balanced.
 func (m *tally) worst(medium string) []string {
 	var out []string
-	if kind, fpr := m.extreme(func(p pointReport) figure { return -p.FPR }); kind != "" {
-		out = append(out, fmt.Sprintf("%s: the kind of genuine files that is called fake most often is %s, %s of them.", medium, kind, (-fpr).percent()))
+	falsePositives := m.shares(func(r measure.Rates) float64 { return r.FPR })
+	if len(falsePositives) > 0 {
+		kind := slices.MaxFunc(falsePositives, byShare)
+		out = append(out, fmt.Sprintf("%s: the kind of genuine files that is called fake most often is %s, %s of them.", medium, kind.name, kind.share.percent()))
 	}
-	if kind, tpr := m.extreme(func(p pointReport) figure { return p.TPR }); kind != "" {
-		out = append(out, fmt.Sprintf("%s: the kind of fake files that is found least often is %s, %s of them.", medium, kind, tpr.percent()))
+	found := m.shares(func(r measure.Rates) float64 { return r.TPR })
+	if len(found) > 0 {
+		kind := slices.MinFunc(found, byShare)
+		out = append(out, fmt.Sprintf("%s: the kind of fake files that is found least often is %s, %s of them.", medium, kind.name, kind.share.percent()))
 	}
 	return out
 }
 
-// extreme is the kind of which a figure is the least, and that figure; no kind where none has it.
-func (m *tally) extreme(of func(pointReport) figure) (kind string, least figure) {
-	value := func(k string) figure { return of(m.kinds[k].report().Points[inference.Balanced]) }
-	known := slices.DeleteFunc(slices.Sorted(maps.Keys(m.kinds)), func(k string) bool { return math.IsNaN(float64(value(k))) })
-	if len(known) == 0 {
-		return "", 0
+// kindShare is the share of a kind's files that are called fake.
+type kindShare struct {
+	name  string
+	share figure
+}
+
+func byShare(a, b kindShare) int { return cmp.Compare(a.share, b.share) }
+
+// shares are those of the kinds of which they are known, balanced, by the names of the kinds.
+func (m *tally) shares(of func(measure.Rates) float64) (out []kindShare) {
+	for _, name := range slices.Sorted(maps.Keys(m.kinds)) {
+		if share := of(m.kinds[name].points[inference.Balanced].rates()); !math.IsNaN(share) {
+			out = append(out, kindShare{name, figure(share)})
+		}
 	}
-	kind = slices.MinFunc(known, func(a, b string) int { return cmp.Compare(value(a), value(b)) })
-	return kind, value(kind)
+	return out
 }
