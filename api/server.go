@@ -14,13 +14,13 @@ import (
 	"deepfaked/internal/job"
 )
 
-// ErrNotStarted is the end of a reason for SetReady where no retry will help.
-var ErrNotStarted = errors.New("could not be started; the log of the service says why")
-
+// Reasons for SetReady.
 var (
-	errStarting = errors.New("it is starting: models are being loaded")
-	errGone     = errors.New("the client has gone")
+	ErrStarting   = errors.New("it is loading its models")                              // of a service that has just begun
+	ErrNotStarted = errors.New("could not be started; the log of the service says why") // the end of one where no retry will help
 )
+
+var errGone = errors.New("the client has gone")
 
 // Server answers HTTP requests. All its methods are safe for concurrent use.
 type Server struct {
@@ -48,7 +48,7 @@ func New(opts Options) (*Server, error) {
 		opts: opts, stop: stop, stopped: make(chan struct{}),
 		uploads: uploads{by: map[string]int{}},
 	}
-	s.SetReady(errStarting)
+	s.SetReady(ErrStarting)
 	routes, err := s.routes()
 	if err != nil {
 		stop(err)

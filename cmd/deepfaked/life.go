@@ -145,7 +145,7 @@ func (s *service) ready() error {
 	state, settled := s.unready.Load().(unreadiness)
 	switch {
 	case !settled:
-		return errors.New("it is starting: models are being loaded")
+		return api.ErrStarting
 	case state.error == nil && s.astray.Load():
 		return errors.New("the database is not where it was opened; the log of the service says what is there")
 	}
