@@ -17,18 +17,18 @@ import (
 type hearing struct {
 	detector *Detector
 	req      Request
-	room     *semaphore.Weighted // for windows that the models have before them
+	queued   *semaphore.Weighted // windows that are queued for the models
 	mu       sync.Mutex
 	heard    map[int]heard // by window
 }
 
-// together is how many windows of a file the models have before them at a time. What else its account sends has its
-// turn between them: half an hour has 878.
-const together = 64
+// windowBatch is how many windows of a file are queued for the models at a time, so that what else its account sends
+// has its turn between them: half an hour has 878.
+const windowBatch = 64
 
 // newHearing has heard nothing yet.
 func newHearing(d *Detector, req Request) *hearing {
-	return &hearing{detector: d, req: req, room: semaphore.NewWeighted(together), heard: map[int]heard{}}
+	return &hearing{detector: d, req: req, queued: semaphore.NewWeighted(windowBatch), heard: map[int]heard{}}
 }
 
 // heard is what there is to say of a window.
@@ -42,7 +42,7 @@ type heard struct {
 // listen is a preprocess.Listener.
 func (h *hearing) listen(ctx context.Context, from int, told []preprocess.Window) {
 	for len(told) > 0 {
-		n := min(together, len(told))
+		n := min(windowBatch, len(told))
 		h.hear(ctx, from, told[:n], len(told)-n)
 		from, told = from+n, told[n:]
 	}
@@ -63,10 +63,10 @@ func (h *hearing) hear(ctx context.Context, from int, told []preprocess.Window, 
 	}
 	all := make([]heard, len(windows))
 	err := guarded(func() error {
-		if err := h.room.Acquire(ctx, int64(len(windows))); err != nil {
+		if err := h.queued.Acquire(ctx, int64(len(windows))); err != nil {
 			return err
 		}
-		defer h.room.Release(int64(len(windows)))
+		defer h.queued.Release(int64(len(windows)))
 		if err := h.find(ctx, windows, all, more); err != nil {
 			return err
 		}

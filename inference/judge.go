@@ -128,11 +128,11 @@ func (d *Detector) judgeTask(ctx context.Context, req Request, media *preprocess
 			own[i].logOdds = calibrated(calibrationOf(c, media, own[i]), z)
 		}
 		f.add(c, own, len(cards))
-		f.compare(judged.likeness)
+		f.addLikeness(judged.likeness)
 		each = append(each, own)
 	}
 	if t == models.SpeechSynthesis {
-		f.rest(worst(cards, media, each))
+		f.restOn(worst(cards, media, each))
 	}
 	f.threshold = taskThreshold(cards, media.Kind, req.Sensitivity)
 	return f, nil
@@ -154,8 +154,8 @@ func (f *finding) add(c models.Card, own []piece, n int) {
 	f.claim.high += limits.high / float64(n)
 }
 
-// compare takes in how like its training media the pieces are to one model.
-func (f *finding) compare(likeness []float64) {
+// addLikeness takes in how like its training media the pieces are to one model.
+func (f *finding) addLikeness(likeness []float64) {
 	if len(likeness) == 0 {
 		return
 	}

@@ -82,7 +82,7 @@ func reasons(media *preprocess.Media, findings []finding, notes []preprocess.Not
 		{NoFace, pictures && !empty(media) && !judged(findings, models.FaceManipulation)},
 		{PartOfSound, slices.ContainsFunc(findings, finding.ofStretch)},
 		{PartlyUnseen, len(notes) > 0},
-		{Unlike, slices.ContainsFunc(findings, finding.strange)},
+		{Unlike, slices.ContainsFunc(findings, finding.unlike)},
 	} {
 		if r.holds {
 			out = append(out, Reason{Code: r.code, Text: r.code.Text()})
@@ -96,8 +96,8 @@ func judged(findings []finding, t models.Task) bool {
 	return slices.ContainsFunc(findings, func(f finding) bool { return f.task == t })
 }
 
-// strange says whether what it judged is unlike the media that its models were trained on.
-func (f finding) strange() bool { return f.likeness != nil && *f.likeness < leastLikeness }
+// unlike says whether what it judged is unlike the media that its models were trained on.
+func (f finding) unlike() bool { return f.likeness != nil && *f.likeness < leastLikeness }
 
 // brief says whether what it judged is speech, and too little of it.
 func (f finding) brief() bool { return f.task == models.SpeechSynthesis && f.speech < shortestSpeech }

@@ -86,8 +86,8 @@ func oneStretch(media *preprocess.Media, run []piece) bool {
 // end is when a window ends.
 func end(w preprocess.Window) time.Duration { return w.At + lengthOf(w) }
 
-// rest has the finding rest on the stretch where that says more than the whole does.
-func (f *finding) rest(s *stretch) {
+// restOn has the finding rest on the stretch where that says more than the whole does.
+func (f *finding) restOn(s *stretch) {
 	f.stretch = s
 	if s == nil || s.logOdds <= f.logOdds {
 		return

@@ -130,7 +130,7 @@ func TestALongSoundIsHeardInParts(t *testing.T) {
 	require.NoError(t, err)
 	assert.Len(t, heardOf(got.Report), n)
 	assert.Positive(t, most)
-	assert.LessOrEqual(t, most, together)
+	assert.LessOrEqual(t, most, windowBatch)
 }
 
 // TestWhatFollowsIsPredicted: a sound is judged some windows at a time, and the first of them must not be let in when

@@ -50,8 +50,8 @@ type step struct {
 	kind   string
 }
 
-// into is what a folder of a name makes of the label and the kind of the one above.
-func (s step) into(name string, folder fs.FileInfo) step {
+// enter is the step into a folder of a name, which may change the label or the kind.
+func (s step) enter(name string, folder fs.FileInfo) step {
 	switch {
 	case name == folderReal || name == folderFake:
 		return step{folder: folder, label: name}
@@ -114,7 +114,7 @@ func (l *labelled) walk(ctx context.Context, entries []fs.DirEntry, dir string, 
 		case strings.HasPrefix(e.Name(), "."):
 			l.hidden++
 		case err == nil && info.IsDir():
-			cut = l.descend(ctx, path, here.into(e.Name(), info), above) || cut
+			cut = l.descend(ctx, path, here.enter(e.Name(), info), above) || cut
 		case err != nil && (e.Name() == folderReal || e.Name() == folderFake):
 			l.cannotRead(path, err)
 		case here.label == "":

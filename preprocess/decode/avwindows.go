@@ -114,8 +114,9 @@ func windowStarts(n int, l preprocess.Limits) []int {
 	return starts
 }
 
-// overlapping are windows half a window apart, so that of three seconds anywhere one of them holds two and a half, or further where that would be more than l.Windows; the last is at the
-// end. Where the others begin does not depend on the length, and scripts/train/speech/stretch.py does the same.
+// overlapping are windows about half a window apart, so that one of them holds two and a half of any three seconds. They
+// lie further apart where there would be more than l.Windows. The last is at the end; where the others begin does not
+// depend on the length. scripts/train/speech/stretch.py does the same.
 func overlapping(n int, l preprocess.Limits) []int {
 	last := n - l.Samples
 	apart := max(ceil(l.Samples, 2), ceil(last, l.Windows-1))
