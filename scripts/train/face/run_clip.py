@@ -18,8 +18,7 @@ with needs.packages():
     import run
     import tables
     import torch
-    from torch import nn
-    from vision import card, clip, crossval, export, external, heads, judge, pipeline
+    from vision import card, clip, content, crossval, export, external, heads, judge, pipeline
     from vision.finder import Finder
 
 NAME = "face-clip"
@@ -27,29 +26,16 @@ TAPS = (5, 7)  # blocks of the transformer
 NARROW = ()  # what is published in 8 bits is there already
 
 
-class Statistics(nn.Module):
-    """N×3×224×224 in [-1, 1] to what is said of the outputs of TAPS; the name of its part is that of the encoder's layers."""
-
-    def __init__(self, tensors):
-        super().__init__()
-        self.clip = clip.Clip(tensors, TAPS)
-
-    def forward(self, x):
-        """The statistics."""
-        return self.clip(x)
-
-
 def plain(weights):
     """The untouched blocks, with their weights as they are served, comparing a face with what is about it."""
-    return judge.Compared(export.rounded(Statistics(clip.weights(external.CLIP.file(weights))).eval(), NARROW))
+    return judge.Compared(export.rounded(clip.Statistics(clip.weights(external.CLIP.file(weights)), TAPS).eval(), NARROW))
 
 
-def graphs(weights, rows, statistics, content):
+def graphs(weights, rows, statistics, shown):
     """Writes the graph of what plain() makes of a row, and that of the final class token of a crop, both in 8 bits."""
     export.export(plain(weights), statistics, data.SHAPE)
     external.CLIP.reduce(statistics, rows)
-    export.export(clip.Clip(clip.weights(external.CLIP.file(weights)), (), content=True).eval(), content, data.SHAPE[1:])
-    external.Encoder(external.CLIP.file, "blocks", {}).reduce(content, rows[:, 0])
+    content.graph(weights, shown, data.SHAPE[1:], rows[:, 0])
 
 
 def by_head(shared, fold, work):
@@ -63,7 +49,6 @@ STUDY = replace(
     name="deepfaked-face-clip",
     version="0.1.0",
     description="Judges one face: a small network on what two middle blocks of CLIP's ViT-B/16 make of it and how that differs from what they make of it and what is about it. Experimental.",
-    training=run.STUDY.training,
     narrow=NARROW,
     encoder=external.CLIP,
     calibration_rows=lambda work: np.load(encoded.rows_file(work, NAME)),

@@ -13,8 +13,7 @@ with needs.packages():
     import numpy as np
     import run
     import small
-    from torch import nn
-    from vision import card, clip, export, external, pipeline
+    from vision import card, clip, content, export, external, pipeline
 
 NAME = "image-clip"
 TAPS = (5, 7, 8)  # blocks of the transformer
@@ -24,19 +23,7 @@ NARROW = ()  # what is published in 8 bits is there already
 
 def plain(weights):
     """The untouched blocks, with their weights as they are served."""
-    return export.rounded(Statistics(clip.weights(external.CLIP.file(weights))).eval(), NARROW)
-
-
-class Statistics(nn.Module):
-    """N×3×224×224 in [-1, 1] to what is said of the outputs of TAPS; the name of its part is that of the encoder's layers."""
-
-    def __init__(self, tensors):
-        super().__init__()
-        self.clip = clip.Clip(tensors, TAPS)
-
-    def forward(self, x):
-        """The statistics."""
-        return self.clip(x)
+    return export.rounded(clip.Statistics(clip.weights(external.CLIP.file(weights)), TAPS).eval(), NARROW)
 
 
 def graph(weights, path, rows):
@@ -46,10 +33,9 @@ def graph(weights, path, rows):
     external.CLIP.reduce(path, rows)
 
 
-def content(weights, path, rows):
-    """Writes the graph of the final class token of a row, in 8 bits."""
-    export.export(clip.Clip(clip.weights(external.CLIP.file(weights)), (), content=True).eval(), path, data.SHAPE)
-    external.Encoder(external.CLIP.file, "blocks", {}).reduce(path, rows)
+def content_graph(weights, path, rows):
+    """Writes the graph of what a row shows."""
+    content.graph(weights, path, data.SHAPE, rows)
 
 
 def rows_file(work):
@@ -57,7 +43,7 @@ def rows_file(work):
     return Path(work, f"{NAME}-rows.npy")
 
 
-RECIPE = data.Recipe(NAME, graph, tiles=1, views=1, wholes=2, reduced=1, every=4, content=content)
+RECIPE = data.Recipe(NAME, graph, tiles=1, views=1, wholes=2, reduced=1, every=4, content=content_graph)
 STUDY = replace(
     run.STUDY,
     name="deepfaked-image-clip",

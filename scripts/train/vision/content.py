@@ -5,12 +5,18 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from vision import figures
+from vision import clip, export, external, figures
 from vision.folds import inside
 
 KEY = "content"  # among the statistics of an item: one row that says what it shows
 SET = "content alone, the same folds"
 NOTE = "a classifier of CLIP's final class token, which says what a picture shows and hardly how it was made: what a model gains by no more than that"
+
+
+def graph(weights, path, shape, rows):
+    """Writes the graph of what a row shows, CLIP's final class token, in 8 bits that rows scale."""
+    export.export(clip.Clip(clip.weights(external.CLIP.file(weights)), (), content=True).eval(), path, shape)
+    external.Encoder(external.CLIP.file, "blocks", {}).reduce(path, rows)
 
 
 def scores(items, rows, fold_of):
