@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -101,30 +102,37 @@ func TestWindowsApartAreNoStretch(t *testing.T) {
 	assert.InDelta(t, -1.8, got.Report.LogOdds, 1e-2)
 }
 
+// watched is a model that looks around each time that it runs.
+type watched struct {
+	Runner
+
+	look func()
+}
+
+func (w watched) Run(n int) ([]float32, error) {
+	w.look()
+	return w.Runner.Run(n)
+}
+
 // TestALongSoundIsHeardInParts: half an hour is 878 windows. All at once they would keep what else their account sends waiting.
 func TestALongSoundIsHeardInParts(t *testing.T) {
 	t.Parallel()
 	const n = 878
 	windows := talk(n, nil)
 	m := media(preprocess.Audio, nil, windows)
-	d := newTestDetector(t, m, noFaces)
-	most := 0
+	var d *Detector
+	most, speech := 0, string(models.SpeechSynthesis)
+	find := func(rows meanRunner) Runner { return finder{rows, noFaces} }
+	d = detectorOf(t, m, needed(), find, func(e Executor) {
+		e[speech] = watched{e[speech], func() {
+			d.parts.Scheduler.mu.Lock()
+			defer d.parts.Scheduler.mu.Unlock()
+			most = max(most, d.parts.Scheduler.rows)
+		}}
+	})
 	d.parts.Decoder = tellingDecoder(func(ctx context.Context, tell preprocess.Listener) (*preprocess.Media, error) {
-		done := make(chan struct{})
-		go func() {
-			defer close(done)
-			tell(ctx, 0, windows)
-		}()
-		for {
-			select {
-			case <-done:
-				return m, nil
-			default:
-				d.parts.Scheduler.mu.Lock()
-				most = max(most, d.parts.Scheduler.rows)
-				d.parts.Scheduler.mu.Unlock()
-			}
-		}
+		tell(ctx, 0, windows)
+		return m, nil
 	})
 	got, err := d.Detect(t.Context(), Request{})
 	require.NoError(t, err)
@@ -137,46 +145,49 @@ func TestALongSoundIsHeardInParts(t *testing.T) {
 // all of them would be late.
 func TestWhatFollowsIsPredicted(t *testing.T) {
 	t.Parallel()
-	for more, late := range map[int]bool{0: false, 10_000: true} {
-		d := newTestDetector(t, media(preprocess.Audio, nil, nil), noFaces)
-		s, name := d.parts.Scheduler, string(models.SpeechSynthesis)
+	const patience = 2 * time.Minute // far less than what follows takes, and far more than a slow machine needs
+	name := string(models.SpeechSynthesis)
+	for more, late := range map[int]bool{0: false, 100_000: true} {
+		s := newTestDetector(t, media(preprocess.Audio, nil, nil), noFaces).parts.Scheduler
 		s.Seed(name, 1, 10*time.Millisecond)
-		release, ctx := make(chan struct{}), t.Context()
-		held := make(chan error, 2)
-		for range 2 {
+		running, released := make(chan struct{}), make(chan struct{})
+		release := sync.OnceFunc(func() { close(released) })
+		t.Cleanup(release) // before the scheduler is closed, which waits for what runs
+		queue := func(ctx context.Context, w Work) chan error {
+			w.Model, w.Rows = name, 1
+			end := make(chan error, 1)
 			go func() {
-				_, err := s.Run(ctx, Work{Model: name, Rows: 1, Account: "other", Fill: func(int, models.Row) { <-release }})
-				held <- err
+				_, err := s.Run(ctx, w)
+				end <- err
 			}()
+			return end
 		}
-		require.Eventually(t, func() bool {
-			s.mu.Lock()
-			defer s.mu.Unlock()
-			return s.rows == 1
-		}, 10*time.Second, time.Millisecond)
-		soon, cancel := context.WithTimeout(ctx, 20*time.Second)
-		answer := make(chan error, 1)
-		go func() {
-			_, err := s.Run(soon, Work{Model: name, Rows: 1, More: more, Fill: func(int, models.Row) {}})
-			answer <- err
-		}()
-		if late {
-			err := <-answer
-			saturated := (*SaturatedError)(nil)
-			require.ErrorAs(t, err, &saturated)
-			assert.Greater(t, saturated.RetryAfter, 20*time.Second)
-			close(release)
-		} else {
+		waiting := func(rows int) {
 			require.Eventually(t, func() bool {
 				s.mu.Lock()
 				defer s.mu.Unlock()
-				return s.rows == 2
-			}, 10*time.Second, time.Millisecond)
-			close(release)
+				return s.rows == rows
+			}, patience, time.Millisecond)
+		}
+		runs := queue(t.Context(), Work{Account: "other", Fill: func(int, models.Row) { close(running); <-released }})
+		<-running
+		waits := queue(t.Context(), Work{Account: "other", Fill: func(int, models.Row) {}})
+		waiting(1)
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		answer := queue(ctx, Work{More: more, Fill: func(int, models.Row) {}})
+		if late {
+			saturated := (*SaturatedError)(nil)
+			require.ErrorAs(t, <-answer, &saturated)
+			assert.Greater(t, saturated.RetryAfter, patience)
+		} else {
+			waiting(2)
+		}
+		release()
+		if !late {
 			require.NoError(t, <-answer)
 		}
-		require.NoError(t, <-held)
-		require.NoError(t, <-held)
+		require.NoError(t, <-runs)
+		require.NoError(t, <-waits)
 		cancel()
 	}
 }
